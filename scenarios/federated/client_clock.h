@@ -14,6 +14,7 @@
 #include "compress/work.h"
 #include "ns3-module/fabric/population/population.h"
 #include "scenarios/options/scenario.h"
+#include "trainer/clock/client_work.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/federated/aggregator.h"
@@ -31,12 +32,6 @@ struct LocalBatches {
 };
 // Returns the batches of `steps` steps over `samples` > 0 samples, epoch by epoch.
 LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps);
-
-// What every local step does beside forward and backward pass.
-struct LocalStepWork {
-  std::vector<std::string> update_kernels;  // of all elements: the optimizer's
-  WorkList corrections;                     // clipping, and what the algorithm adds
-};
 
 // Returns what local steps do with that optimizer, norm to which gradients are clipped (0: they are
 // not) and rule of an algorithm, for a model of so many elements.

@@ -18,10 +18,9 @@
 #include "compress/unit.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/plan_request.h"
-#include "scenarios/federated/task_record.h"
 #include "scenarios/federated/workload.h"
 #include "scenarios/options/scenario.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/federated/partition_view.h"
 #include "trainer/federated/uplink.h"
@@ -111,11 +110,11 @@ class FederatedLearners {
   // be null, has no line of this training yet. Throws Error on options that do not go together.
   virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                                  PlanRequest& request, const std::string& folder,
-                                                 TaskRecorder* recorder) = 0;
+                                                 Recorder* recorder) = 0;
   // The same for a request that has an exchange.
   virtual std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method,
                                                         uint64_t seed, PlanRequest& request,
-                                                        TrafficRecorder* recorder) = 0;
+                                                        Recorder* recorder) = 0;
 };
 
 // Returns one line about the partition of a rule: sizes, labels and distance from the whole.

@@ -10,7 +10,7 @@ namespace {
 
 class RecordedExchanger : public RowsLearner<ExchangeLearner> {
  public:
-  RecordedExchanger(const RecordedTraffic& record, const RecordedTraining& training,
+  RecordedExchanger(const Record& record, const RecordedTraining& training,
                     const TrainingRows& rows, int fragments)
       : RowsLearner(rows), record_(record), training_(training), fragments_(fragments) {}
 
@@ -36,7 +36,7 @@ class RecordedExchanger : public RowsLearner<ExchangeLearner> {
   int64_t LabelsOf(int client) const override { return rows().clients.at(client).labels; }
 
  private:
-  const RecordedTraffic& record_;
+  const Record& record_;
   const RecordedTraining& training_;
   const int fragments_;
   std::vector<StepWork> works_;  // of the last version
@@ -47,9 +47,9 @@ class ResumedExchange : public ExchangeLearner {
   ResumedExchange(std::unique_ptr<ExchangeLearner> present, const ResumedPast& past)
       : present_(std::move(present)),
         begins_(present_->Version()),
-        record_(ReadTraffic(past.record)),
+        record_(ReadRecord(past.record)),
         rows_(RowsOf(analysis::ReadRunDirectory(past.directory))),
-        past_(record_, TrainingOf(record_, past.policy, past.seed), rows_[{past.policy, past.seed}],
+        past_(record_, record_.Training(past.policy, past.seed), rows_[{past.policy, past.seed}],
               present_->Fragments()) {}
 
   int Fragments() const override { return present_->Fragments(); }
@@ -78,7 +78,7 @@ class ResumedExchange : public ExchangeLearner {
 
   std::unique_ptr<ExchangeLearner> present_;
   const int64_t begins_;  // version up to which the past goes
-  RecordedTraffic record_;
+  Record record_;
   RowsOfTrainings rows_;
   RecordedExchanger past_;
   bool in_past_ = true;  // of the last version
@@ -86,10 +86,10 @@ class ResumedExchange : public ExchangeLearner {
 
 }  // namespace
 
-std::unique_ptr<ExchangeLearner> RecordedExchange(const RecordedTraffic& record,
-                                                  const std::string& policy, uint64_t seed,
-                                                  const TrainingRows& rows, int fragments) {
-  return std::make_unique<RecordedExchanger>(record, TrainingOf(record, policy, seed), rows,
+std::unique_ptr<ExchangeLearner> RecordedExchange(const Record& record, const std::string& policy,
+                                                  uint64_t seed, const TrainingRows& rows,
+                                                  int fragments) {
+  return std::make_unique<RecordedExchanger>(record, record.Training(policy, seed), rows,
                                              fragments);
 }
 

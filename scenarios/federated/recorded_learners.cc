@@ -12,6 +12,7 @@
 #include "scenarios/federated/recorded_exchange.h"
 #include "scenarios/federated/recorded_rows.h"
 #include "trainer/federated/aggregator.h"
+#include "trainer/federated/downlink.h"
 
 namespace legacy {
 namespace {
@@ -60,15 +61,15 @@ class FactsOfLearner : public ClientFacts {
 
 class RecordedLearner : public RowsLearner<FederatedLearner> {
  public:
-  RecordedLearner(const RecordedFederation& record, const TrainingRows& rows,
-                  const FederatedRecord& whole, const Scenario& scenario, PlanRequest& request,
+  RecordedLearner(const RecordedTraining& record, const TrainingRows& rows, const Record& whole,
+                  const Scenario& scenario, PlanRequest& request,
                   std::unique_ptr<ClientFacts> clients)
       : RowsLearner(rows),
         record_(record),
-        batch_(whole.batch),
+        batch_(whole.batch.value_or(1)),
         request_(request),
         clients_(std::move(clients)),
-        clock_(scenario, request.population, whole.operations, whole.layers, record.work) {}
+        clock_(scenario, request.population, whole.operations, whole.layers, record.local) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
     const RecordedTask& task = TaskOf(start.key, start.client);
@@ -143,7 +144,7 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
   }
   Started Figure(int client, int64_t steps, int64_t version) {
     const VersionWork& work = VersionOf(version);
-    const DownlinkNeed down = work.DownOf(client, ledger_);
+    const DownlinkNeed down = ledger_.NeedOf(client, work);
     const ClientSeconds seconds = clock_.SecondsOf(client, {.samples = clients_->SamplesOf(client),
                                                             .batch = batch_,
                                                             .steps = steps,
@@ -166,7 +167,7 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
             .lanes = request_.streams};
   }
 
-  const RecordedFederation& record_;
+  const RecordedTraining& record_;
   int64_t batch_;
   PlanRequest& request_;
   std::unique_ptr<ClientFacts> clients_;
@@ -182,40 +183,32 @@ class Recorded : public FederatedLearners {
  public:
   Recorded(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
            const std::string& hash)
-      : scenario_(scenario),
-        recording_(std::move(recording)),
-        exchanges_(!recording_->scenario.federated->HasServer()),
-        rows_(RowsOf(recording_->run)) {
-    if (Header().hash == hash) return;
+      : scenario_(scenario), recording_(std::move(recording)), rows_(RowsOf(recording_->run)) {
+    if (recording_->record.Hash() == hash) return;
     throw Error("methods: not those of the recorded run, as recorded: they belong to the training");
   }
 
   std::span<const Metric> Metrics() const override { return recording_->run.manifest.metrics; }
-  std::span<const Unit> Layers() const override { return Header().layers; }
-  std::span<const OperationCost> Costs() const override { return Header().operations; }
+  std::span<const Unit> Layers() const override { return recording_->record.layers; }
+  std::span<const OperationCost> Costs() const override { return recording_->record.operations; }
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                          PlanRequest& request, const std::string&,
-                                         TaskRecorder*) override {
-    const RecordedFederation& training = TrainingOf(recording_->record, method.name, seed);
+                                         Recorder*) override {
+    const RecordedTraining& training = recording_->record.Training(method.name, seed);
     const TrainingRows& rows = RowsFor(method, seed, request);
     return std::make_unique<RecordedLearner>(training, rows, recording_->record, scenario_, request,
                                              std::make_unique<FactsOfRows>(rows.clients));
   }
 
   std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& method, uint64_t seed,
-                                                PlanRequest& request, TrafficRecorder*) override {
+                                                PlanRequest& request, Recorder*) override {
     const auto algorithm = MakeAggregator(method.algorithm, {.numel = 1});
-    return RecordedExchange(recording_->exchanges, method.name, seed,
-                            RowsFor(method, seed, request), algorithm->Traits().fragments);
+    return RecordedExchange(recording_->record, method.name, seed, RowsFor(method, seed, request),
+                            algorithm->Traits().fragments);
   }
 
  private:
-  const RecordHeader& Header() const {
-    if (exchanges_) return recording_->exchanges;
-    return recording_->record;
-  }
-
   const TrainingRows& RowsFor(const FederatedMethod& method, uint64_t seed,
                               const PlanRequest& request) const {
     const auto rows = rows_.find({method.name, seed});
@@ -233,7 +226,6 @@ class Recorded : public FederatedLearners {
 
   const Scenario& scenario_;
   std::shared_ptr<const FederatedRecording> recording_;
-  bool exchanges_;  // true: the run had no server
   RowsOfTrainings rows_;
 };
 
@@ -245,10 +237,10 @@ class ResumedLearner : public FederatedLearner {
                  const Scenario& scenario, PlanRequest& request)
       : present_(std::move(present)),
         begins_(present_->Version()),
-        record_(ReadTaskRecord(past.record)),
+        record_(ReadRecord(past.record)),
         rows_(RowsOf(analysis::ReadRunDirectory(past.directory))),
         past_(std::make_unique<RecordedLearner>(
-            TrainingOf(record_, past.policy, past.seed), rows_[{past.policy, past.seed}], record_,
+            record_.Training(past.policy, past.seed), rows_[{past.policy, past.seed}], record_,
             scenario, request, std::make_unique<FactsOfLearner>(*present_))) {}
 
   fabric::TaskWork WorkOf(const fabric::TaskStart& start) override {
@@ -284,7 +276,7 @@ class ResumedLearner : public FederatedLearner {
 
   std::unique_ptr<FederatedLearner> present_;
   const int64_t begins_;  // version up to which the past goes
-  FederatedRecord record_;
+  Record record_;
   RowsOfTrainings rows_;
   std::unique_ptr<RecordedLearner> past_;
 };

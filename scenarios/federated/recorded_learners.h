@@ -9,16 +9,15 @@
 
 #include "analysis/run_directory.h"
 #include "scenarios/federated/learner.h"
-#include "trainer/clock/traffic_reader.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 
 // A FederatedRecording is a recorded run in memory.
 struct FederatedRecording {
   analysis::RunDirectory run;
-  Scenario scenario;          // the scenario as it was recorded, without a run directory
-  FederatedRecord record;     // of a run with a server
-  RecordedTraffic exchanges;  // of one without
+  Scenario scenario;  // the scenario as it was recorded, without a run directory
+  Record record;
 };
 
 // Returns the learners of a recording, whose training has that hash. `scenario` outlives them.

@@ -89,7 +89,7 @@ class TrainedExchanger : public ExchangeLearner {
   uint64_t seed_;
   std::string name_;
   std::string description_;
-  TrafficRecorder* recorder_;
+  Recorder* recorder_;
   std::unique_ptr<Partition> partition_;
   ExchangeTraining training_;
   ExchangeOutcome outcome_;

@@ -49,7 +49,7 @@ struct ExchangeParts {
   // Builds the method of a fragment's units.
   std::function<BuiltMethod(std::span<const Unit> units)> build;
   std::string name;
-  TrafficRecorder* recorder;
+  Recorder* recorder;
 };
 std::unique_ptr<ExchangeLearner> TrainedExchange(ExchangeParts parts);
 

@@ -125,7 +125,7 @@ class TrainedLearner : public FederatedLearner {
     BuiltMethod built;
     std::string folder;
     std::string name;
-    TaskRecorder* recorder;
+    Recorder* recorder;
   };
 
   explicit TrainedLearner(Parts parts)
@@ -354,7 +354,7 @@ class TrainedLearner : public FederatedLearner {
   // Returns the task of a client from the newest version.
   fabric::TaskWork Figure(int client, Started& started) {
     started.base = NewestBase();
-    const DownlinkNeed down = started.base->DownOf(client, training_.ledger());
+    const DownlinkNeed down = training_.ledger().NeedOf(client, *started.base);
     started.down_bytes = down.bytes;
     started.seconds = clock_->SecondsOf(client, {.samples = partition_->SizeOf(client),
                                                  .batch = options_.local.batch_size,
@@ -417,7 +417,7 @@ class TrainedLearner : public FederatedLearner {
   FederatedOptions options_;
   std::string description_;
   std::unique_ptr<Scheme> scheme_;  // which the policy refers to
-  TaskRecorder* recorder_;
+  Recorder* recorder_;
   std::function<void()> begin_;  // writes the first line of the record; empty: it is written
   std::unique_ptr<Partition> partition_;
   ClientStore store_;
@@ -455,7 +455,7 @@ class Learners : public FederatedLearners {
 
   std::unique_ptr<FederatedLearner> Make(const FederatedMethod& row, uint64_t seed,
                                          PlanRequest& request, const std::string& folder,
-                                         TaskRecorder* recorder) override {
+                                         Recorder* recorder) override {
     FederatedOptions options = OptionsFor(row, request, seed);
     options.downlink = row.downlink;
     if (const auto* sync = std::get_if<fabric::SyncOptions>(&request.server)) {
@@ -476,8 +476,7 @@ class Learners : public FederatedLearners {
   }
 
   std::unique_ptr<ExchangeLearner> MakeExchange(const FederatedMethod& row, uint64_t seed,
-                                                PlanRequest& request,
-                                                TrafficRecorder* recorder) override {
+                                                PlanRequest& request, Recorder* recorder) override {
     CheckExchanges(row.method, scenario_);
     FederatedOptions options = OptionsFor(row, request, seed);
     options.per_version = request.population.Clients();

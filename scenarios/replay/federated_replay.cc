@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 // record.
 Scenario RecordedScenario(const std::string& directory) {
   const fs::path manifest = fs::path(directory) / "manifest.json";
-  if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kTrafficFile)) {
+  if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kRecordFile)) {
     throw Error("replay", directory, "the folder of a run with --record");
   }
   Scenario scenario = ScenarioOfRun(directory);
@@ -45,12 +45,7 @@ std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::stri
   auto recording = std::make_shared<FederatedRecording>();
   recording->scenario = RecordedScenario(directory);
   recording->run = analysis::ReadRunDirectory(directory);
-  const fs::path path = fs::path(directory) / kTrafficFile;
-  if (recording->scenario.federated->HasServer()) {
-    recording->record = ReadTaskRecord(path);
-  } else {
-    recording->exchanges = ReadTraffic(path);
-  }
+  recording->record = ReadRecord(fs::path(directory) / kRecordFile);
   return recording;
 }
 
@@ -85,7 +80,7 @@ analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> reco
   };
   const auto replay = [&](const FederatedMethod& row, uint64_t seed) {
     PlanRequest request = RequestOf(scenario, seed);
-    const AnyLearner learner = MakeLearner(*learners, row, seed, request, "", nullptr, nullptr);
+    const AnyLearner learner = MakeLearner(*learners, row, seed, request, "", nullptr);
     PlanNetworks networks(request);
     const auto rounds =
         StartTraining(networks, {.keeps_tasks = sink.TakesTasks(), .on_transfer = check}, scenario,

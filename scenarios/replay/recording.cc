@@ -12,7 +12,7 @@
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/timed_training.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 namespace {
@@ -39,9 +39,9 @@ void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
   const std::string hash = TrainingHash(TrainingDocument(scenario));
-  if (hash != recording.traffic.hash) {
+  if (hash != recording.record.Hash()) {
     throw Error::Refusal(where + ": its configuration has the hash " + hash +
-                         ", traffic.jsonl has " + recording.traffic.hash +
+                         ", traffic.jsonl has " + recording.record.Hash() +
                          ": they are of different trainings");
   }
   if (manifest.policies != scenario.policies) {
@@ -56,7 +56,7 @@ void CheckTraining(const Recording& recording, const std::string& where) {
     throw Error(where + ": workers", std::to_string(manifest.workers),
                 std::to_string(scenario.workers) + ", as in its configuration");
   }
-  const std::vector<int64_t> numels = recording.traffic.LayerNumels();
+  const std::vector<int64_t> numels = recording.record.LayerNumels();
   const int64_t elements = std::accumulate(numels.begin(), numels.end(), int64_t{0});
   if (manifest.parameters != elements) {
     throw Error(where + ": parameters", std::to_string(manifest.parameters),
@@ -66,7 +66,7 @@ void CheckTraining(const Recording& recording, const std::string& where) {
 
 void CheckWorks(const Recording& recording, const std::string& where) {
   const int batch = TimedBatch(recording.scenario);
-  for (const StepWork& work : recording.traffic.works) {
+  for (const StepWork& work : recording.record.works) {
     if (work.workers != recording.scenario.workers) {
       throw Error(where + ": workers", std::to_string(work.workers),
                   std::to_string(recording.scenario.workers) + ", as in the manifest");
@@ -102,7 +102,7 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
   const Scenario& scenario = recording.scenario;
   const auto trainings = static_cast<size_t>(scenario.seeds) * scenario.policies.size();
   size_t found = 0;
-  for (const RecordedTraining& training : recording.traffic.trainings) {
+  for (const RecordedTraining& training : recording.record.trainings) {
     const auto same = [&](const auto& row) {
       return row.policy == training.policy && row.seed == training.seed;
     };
@@ -115,7 +115,7 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
     const bool finished = std::ranges::any_of(recording.run.network, same);
     if (finished && rows == scenario.steps && std::ssize(training.works) == rows) ++found;
   }
-  if (found == trainings && recording.traffic.trainings.size() == trainings) return;
+  if (found == trainings && recording.record.trainings.size() == trainings) return;
   throw Error::Refusal(directory + ": " + std::to_string(found) + " of " +
                        std::to_string(trainings) + " trainings have all their " +
                        std::to_string(scenario.steps) +
@@ -134,15 +134,15 @@ void CheckEvaluations(const Recording& recording, const std::string& where) {
 
 // Checks that both files have the same bytes of each step's messages.
 void CheckBytes(const Recording& recording, const std::string& where) {
-  const RecordedTraffic& traffic = recording.traffic;
+  const Record& record = recording.record;
   std::map<std::pair<std::string, uint64_t>, const RecordedTraining*> training_of;
-  for (const RecordedTraining& training : traffic.trainings) {
+  for (const RecordedTraining& training : record.trainings) {
     training_of[{training.policy, training.seed}] = &training;
   }
   for (const analysis::StepRow& row : recording.run.steps) {
     const RecordedTraining& training = *training_of.at({row.policy, row.seed});
     const double bytes =
-        MeanMessageBytes(traffic.works.at(training.works.at(static_cast<size_t>(row.step))));
+        MeanMessageBytes(record.works.at(training.works.at(static_cast<size_t>(row.step))));
     if (bytes == row.message_bytes) continue;
     throw Error(where + ": message_bytes of " + row.policy + ", seed " + std::to_string(row.seed) +
                     ", step " + std::to_string(row.step),
@@ -156,7 +156,7 @@ void CheckBytes(const Recording& recording, const std::string& where) {
 Recording ReadRecording(const std::string& directory) {
   const std::filesystem::path path = directory;
   const std::string manifest = (path / "manifest.json").string();
-  const std::string traffic = (path / "traffic.jsonl").string();
+  const std::string traffic = (path / kRecordFile).string();
   Recording recording;
   if (std::filesystem::exists(manifest) &&
       IsFederated(ParseJson(ReadWholeFile(manifest), manifest))) {
@@ -173,8 +173,8 @@ Recording ReadRecording(const std::string& directory) {
     throw Error::Refusal(manifest + ": without 'configuration'");
   }
   recording.scenario = ReadScenarioDocument(*configuration, manifest + ": configuration");
-  recording.traffic = ReadTraffic(traffic);
-  RefuseWhatSaysSo(traffic, recording.traffic.replay_refused);
+  recording.record = ReadRecord(traffic);
+  RefuseWhatSaysSo(traffic, recording.record.replay_refused);
   CheckTraining(recording, manifest);
   CheckWorks(recording, traffic);
   CheckSteps(recording, directory);

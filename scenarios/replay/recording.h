@@ -6,7 +6,7 @@
 
 #include "analysis/run_directory.h"
 #include "scenarios/options/scenario.h"
-#include "trainer/clock/traffic_reader.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 
@@ -14,7 +14,7 @@ namespace legacy {
 struct Recording {
   analysis::RunDirectory run;
   Scenario scenario;  // the scenario as it was recorded
-  RecordedTraffic traffic;
+  Record record;
 };
 
 // Reads a recording. Throws Error naming the file and the reason: a folder that is no run directory

@@ -8,7 +8,7 @@
 #include "scenarios/network/cost_estimate.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/timed_run.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 namespace {
@@ -26,19 +26,19 @@ struct Rows {
 // A recorded training, whose steps are timed again.
 class RecordedRounds : public Rounds {
  public:
-  RecordedRounds(const RecordedTraffic& traffic, const RecordedTraining& training, const Rows& rows,
+  RecordedRounds(const Record& record, const RecordedTraining& training, const Rows& rows,
                  std::span<const TimedNetwork> timed_networks, Progress* progress)
-      : traffic_(traffic),
+      : record_(record),
         training_(training),
         rows_(rows),
-        numels_(traffic.LayerNumels()),
-        timed_(timed_networks, progress, training.policy, training.seed, traffic.operations,
+        numels_(record.LayerNumels()),
+        timed_(timed_networks, progress, training.policy, training.seed, record.operations,
                numels_) {}
 
   bool Next() override {
     if (timed_.Done() == std::ssize(rows_.steps)) return false;
     const analysis::StepRow& recorded = *rows_.steps[static_cast<size_t>(timed_.Done())];
-    const StepWork& work = traffic_.works[training_.works[recorded.step]];
+    const StepWork& work = record_.works[training_.works[recorded.step]];
     timed_.Step(work, timed_.Start(),
                 {recorded.learning_rate, recorded.training_loss, recorded.elements_sent});
     if (evaluation_ < rows_.evaluations.size() &&
@@ -57,7 +57,7 @@ class RecordedRounds : public Rounds {
   }
 
  private:
-  const RecordedTraffic& traffic_;
+  const Record& record_;
   const RecordedTraining& training_;
   const Rows& rows_;
   const std::vector<int64_t> numels_;
@@ -101,16 +101,16 @@ class Replayer : public TimedRun {
       if (recorded.contains(key)) manifest[key] = recorded[key];
     }
     manifest["replayed"] = {{"directory", recording_.run.path.string()},
-                            {"hash", recording_.traffic.hash}};
+                            {"hash", recording_.record.Hash()}};
     return manifest;
   }
   int64_t Steps(size_t) const override {
-    return std::ssize(recording_.traffic.trainings) * scenario_.steps;
+    return std::ssize(recording_.record.trainings) * scenario_.steps;
   }
-  size_t Count() const override { return recording_.traffic.trainings.size(); }
+  size_t Count() const override { return recording_.record.trainings.size(); }
   std::unique_ptr<Rounds> Begin(size_t training) override {
-    const RecordedTraining& recorded = recording_.traffic.trainings[training];
-    return std::make_unique<RecordedRounds>(recording_.traffic, recorded,
+    const RecordedTraining& recorded = recording_.record.trainings[training];
+    return std::make_unique<RecordedRounds>(recording_.record, recorded,
                                             rows_.at({recorded.policy, recorded.seed}),
                                             timed_networks(), progress());
   }
@@ -133,17 +133,17 @@ class Replayer : public TimedRun {
 
 // Estimates all steps or, where equal steps are memoised, each distinct step once.
 CostEstimate Replayer::Estimate(std::FILE*) {
-  const RecordedTraffic& traffic = recording_.traffic;
+  const Record& record = recording_.record;
   std::map<size_t, int64_t> count;
-  for (const RecordedTraining& training : traffic.trainings) {
+  for (const RecordedTraining& training : record.trainings) {
     for (const size_t work : training.works) ++count[work];
   }
-  const std::vector<Clock> clocks = timing_.MakeClocks(traffic.operations, traffic.LayerNumels());
+  const std::vector<Clock> clocks = timing_.MakeClocks(record.operations, record.LayerNumels());
   const Clock& clock = clocks.front();
   const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
   CostEstimate estimate(timing_.network());
   for (const auto& [work, steps] : count) {
-    const PricedStep priced = timing_.Price(clock, traffic.works[work], start);
+    const PricedStep priced = timing_.Price(clock, record.works[work], start);
     estimate.Add(priced.traffic, timing_.Memoises() ? 1 : steps);
   }
   return estimate;
@@ -187,7 +187,7 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
       scenario, ReplayDefaults(recording),
       [](const ScenarioOption& option) { return option.Has(kMayReplay); },
       [&](const std::string& recorded) { return recorded + why; });
-  if (TrainingHash(TrainingDocument(scenario)) != recording.traffic.hash) {
+  if (TrainingHash(TrainingDocument(scenario)) != recording.record.Hash()) {
     throw Error::Refusal("methods: not those of the recorded run" + why);
   }
 }

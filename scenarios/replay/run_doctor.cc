@@ -48,7 +48,7 @@ void AddRemedies(const FederatedRecording& recording, FederatedLearners& learner
   const auto simulate = [&](const Remedy& remedy, const PlanRemedy& change) {
     progress(policy + ": " + remedy.change);
     PlanRequest changed = request;
-    const AnyLearner learner = MakeLearner(learners, *method, seed, changed, "", nullptr, nullptr);
+    const AnyLearner learner = MakeLearner(learners, *method, seed, changed, "", nullptr);
     PlanNetworks networks(changed);
     return RunToEnd(*StartTraining(networks, {.remedy = change, .stop = &stop}, recording.scenario,
                                    learners, *method, learner));

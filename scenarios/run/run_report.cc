@@ -10,6 +10,7 @@
 #include "base/programs/arguments.h"
 #include "base/programs/program.h"
 #include "scenarios/run/open_run.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 namespace {
@@ -45,7 +46,7 @@ std::string NextCommand(const std::filesystem::path& directory, const analysis::
   if (report.summary.federated) {
     return CommandOf("legacy-federated") + " doctor " + directory.string();
   }
-  if (std::filesystem::exists(directory / "traffic.jsonl")) {
+  if (std::filesystem::exists(directory / kRecordFile)) {
     return CommandOf("legacy-replay") + " " + directory.string() + " --networks=auto";
   }
   return CommandOf("legacy-report") + " " + directory.string() + " --format=markdown";

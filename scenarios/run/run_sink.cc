@@ -45,7 +45,7 @@ std::vector<fs::path> DirectorySink::GrowingFiles(const fs::path& directory,
   std::vector<fs::path> files = RowFiles();
   for (const char* name :
        {analysis::RoundRow::kFile, analysis::ClientRow::kFile, analysis::TaskRow::kFile,
-        analysis::DoctorRow::kFile, analysis::FidelityRow::kFile, kTrafficFile}) {
+        analysis::DoctorRow::kFile, analysis::FidelityRow::kFile, kRecordFile}) {
     files.emplace_back(name);
   }
   for (const std::string& policy : manifest.policies) {

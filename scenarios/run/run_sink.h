@@ -9,7 +9,7 @@
 #include "analysis/run_directory.h"
 #include "scenarios/run/scenario_timing.h"
 #include "scenarios/run/tensorboard.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 

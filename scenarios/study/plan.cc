@@ -11,7 +11,7 @@
 #include "scenarios/replay/federated_replay.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/manifest.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/data/data_catalog.h"
 
 namespace legacy {

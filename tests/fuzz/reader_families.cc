@@ -8,8 +8,7 @@ void FuzzJson(ByteSpan input);
 void FuzzProfile(ByteSpan input);
 void FuzzManifest(ByteSpan input);
 void FuzzRun(ByteSpan input);
-void FuzzTaskRecord(ByteSpan input);
-void FuzzTraffic(ByteSpan input);
+void FuzzRecord(ByteSpan input);
 void FuzzCheckpoint(ByteSpan input);
 void FuzzDdpTrace(ByteSpan input);
 void FuzzTopology(ByteSpan input);
@@ -29,8 +28,7 @@ std::vector<Bytes> JsonSeeds();
 std::vector<Bytes> ProfileSeeds();
 std::vector<Bytes> ManifestSeeds();
 std::vector<Bytes> RunSeeds();
-std::vector<Bytes> TaskRecordSeeds();
-std::vector<Bytes> TrafficSeeds();
+std::vector<Bytes> RecordSeeds();
 std::vector<Bytes> CheckpointSeeds();
 std::vector<Bytes> DdpTraceSeeds();
 std::vector<Bytes> TopologySeeds();
@@ -70,8 +68,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"profile", FuzzProfile, ProfileSeeds, kFew},
       {"manifest", FuzzManifest, ManifestSeeds, kFew},
       {"run", FuzzRun, RunSeeds, kFew},
-      {"tasks", FuzzTaskRecord, TaskRecordSeeds, kFew},
-      {"traffic", FuzzTraffic, TrafficSeeds, kFew},
+      {"record", FuzzRecord, RecordSeeds, 2 * kFew},  // two kinds of lines
       {"checkpoint", FuzzCheckpoint, CheckpointSeeds},
       {"ddptrace", FuzzDdpTrace, DdpTraceSeeds, kFew},
       {"topology", FuzzTopology, TopologySeeds, kFew},

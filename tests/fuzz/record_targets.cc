@@ -1,67 +1,45 @@
-// Recorded traffic of workers and of federated clients, and traces of users' own trainings.
+// Records of trainings, of workers and of clients, and traces of users' own trainings.
 #include "base/files/whole_file.h"
-#include "scenarios/federated/task_record.h"
 #include "tests/fuzz/readers.h"
-#include "tests/scenarios/federated/example_record.h"
-#include "tests/trainer/clock/recorded_traffic.h"
+#include "tests/trainer/clock/example_record.h"
 #include "trainer/clock/ddp_trace.h"
-#include "trainer/clock/traffic_reader.h"
+#include "trainer/clock/record.h"
 
 namespace legacy::fuzz {
-namespace {
-
-std::string Recorded() {
-  const MemoryFile file;
-  TrafficRecorder recorder = ExampleRecorder(file.path());
-  for (const char* policy : {"a", "b"}) {
-    for (int64_t step = 0; step < 3; ++step) {
-      recorder.Write(policy, 7, ExampleWork(step, 100 + step % 2));
-    }
-  }
-  return ReadWholeFile(file.path());
-}
-
-}  // namespace
 
 // Checks the positions in the record, which replays use without checks.
-void FuzzTraffic(ByteSpan input) {
+void FuzzRecord(ByteSpan input) {
   static MemoryFile file;
   file.Put(input);
   Refusable([] {
-    const RecordedTraffic traffic = ReadTraffic(file.path());
-    for (const RecordedTraining& training : traffic.trainings) {
-      for (const size_t work : training.works) Require(work < traffic.works.size());
+    const Record record = ReadRecord(file.path());
+    for (const RecordedTraining& training : record.trainings) {
+      for (const size_t work : training.works) Require(work < record.works.size());
+      for (const auto& [version, work] : training.versions) {
+        Require(version == work.version && work.down_bytes >= 0 && work.AboutUp() >= 0);
+      }
+      for (const auto& [key, task] : training.tasks) Require(task.local_steps >= 0);
     }
-    for (const StepWork& work : traffic.works) {
+    for (const StepWork& work : record.works) {
       for (const BucketWork& bucket : work.buckets) {
         for (const int layer : bucket.layers) {
-          Require(layer >= 0 && static_cast<size_t>(layer) < traffic.layers.size());
+          Require(layer >= 0 && static_cast<size_t>(layer) < record.layers.size());
         }
       }
     }
   });
 }
 
-std::vector<Bytes> TrafficSeeds() { return TextSeeds({Recorded()}); }
-
-void FuzzTaskRecord(ByteSpan input) {
-  static MemoryFile file;
-  file.Put(input);
-  Refusable([] {
-    const FederatedRecord record = ReadTaskRecord(file.path());
-    for (const RecordedFederation& training : record.trainings) {
-      for (const auto& [version, work] : training.versions) {
-        Require(version == work.version && work.down_bytes >= 0 && work.AboutUp() >= 0);
-      }
-      for (const auto& [key, task] : training.tasks) Require(task.local_steps >= 0);
+std::vector<Bytes> RecordSeeds() {
+  const MemoryFile steps, tasks;
+  Recorder recorder(steps.path(), ExampleHeader());
+  for (const char* policy : {"a", "b"}) {
+    for (int64_t step = 0; step < 3; ++step) {
+      recorder.Write(policy, 7, ExampleWork(step, 100 + step % 2));
     }
-  });
-}
-
-std::vector<Bytes> TaskRecordSeeds() {
-  const MemoryFile file;
-  WriteExampleRecord(file.path());
-  return TextSeeds({ReadWholeFile(file.path())});
+  }
+  WriteExampleTasks(tasks.path());
+  return TextSeeds({ReadWholeFile(steps.path()), ReadWholeFile(tasks.path())});
 }
 
 void FuzzDdpTrace(ByteSpan input) {

@@ -1,83 +1,141 @@
-// Records of trainings are text lines of JSON. What those of workers (traffic_record.h) and of
-// federated clients (scenarios/federated/task_record.h) have in common is here: the header, which
-// says what was trained, and device work. Files are not trusted: every number is checked before
-// anything is sized or indexed by it.
+// Lines of a record are JSON objects. RecordFields(line, row) lists the fields of a row once, for
+// both directions: a RowWriter makes the object, and a RowReader reads it. Only the latter checks:
+// every number before anything is sized or indexed by it.
 #pragma once
 
+#include <array>
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <span>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/files/json.h"
-#include "compress/unit.h"
-#include "compress/work.h"
-#include "trainer/clock/operation_cost.h"
 
 namespace legacy {
 
 // Largest number of elements, bytes or launches in a record; sums stay far below 2^63.
 inline constexpr int64_t kMostRecorded = int64_t{1} << 44;
 
-// A RecordHeader is the first line of a record.
-struct RecordHeader {
-  std::string hash;         // hash of `training`, checked
-  nlohmann::json training;  // every option that shaped the training
-  std::vector<std::string> replay_refused;
-  std::vector<OperationCost> operations;
-  std::vector<Unit> layers;  // names and elements
-
-  // Returns the elements of each layer.
-  std::vector<int64_t> LayerNumels() const;
+// The whole numbers that a field may have.
+struct Allowed {
+  int64_t least = 0;
+  int64_t most = kMostRecorded;
 };
+inline constexpr Allowed kAnyCount = {0, INT64_MAX};
 
-// Returns the hash of everything that shaped a training (its JSON text), as 16 hexadecimal digits:
-// FNV-1a, 64 bit.
-std::string TrainingHash(const nlohmann::json& training);
+// Returns the value, which is made where there is none yet.
+template <class T>
+T& Emplaced(std::optional<T>& value) {
+  return value ? *value : value.emplace();
+}
 
-// Return the line of a header, and the list of device work.
-nlohmann::json HeaderJson(int64_t format, const nlohmann::json& training,
-                          const std::vector<std::string>& replay_refused,
-                          std::span<const OperationCost> operations, std::span<const Unit> layers);
-nlohmann::json WorkJson(const WorkList& works);
-
-// RecordLines reads the lines of a record. Functions throw Error "file:line: ..." on text that is
-// no JSON, missing keys and values out of range.
-class RecordLines {
+// A RowWriter changes no value.
+class RowWriter {
  public:
-  explicit RecordLines(const std::filesystem::path& path);
-
-  // Reads the next line, an object. Returns false at the end.
-  bool Next(nlohmann::json& line);
-
-  [[noreturn]] void Fail(const std::string& what) const;
-  [[noreturn]] void Fail(const std::string& key, const nlohmann::json& value,
-                         const std::string& allowed) const;
-  void Require(bool ok, const std::string& what) const {
-    if (!ok) Fail(what);
+  // Returns the object of a row. `more` goes to RecordFields.
+  template <class Row, class... More>
+  static nlohmann::json Line(const Row& row, const More&... more) {
+    RowWriter writer;
+    RecordFields(writer, const_cast<Row&>(row), more...);
+    return std::move(writer.line_);
   }
 
-  const nlohmann::json& At(const nlohmann::json& object, const char* key) const;
-  const nlohmann::json& List(const nlohmann::json& object, const char* key) const;
-  int64_t Whole(const nlohmann::json& value, const char* key, int64_t least, int64_t most) const;
-  int64_t WholeAt(const nlohmann::json& object, const char* key, int64_t least, int64_t most) const;
-  double AmountAt(const nlohmann::json& object, const char* key) const;
-  std::string TextAt(const nlohmann::json& object, const char* key) const;
-
-  // Reads the header of that format. `outdated` says what to do with an older one.
-  RecordHeader ReadHeader(const nlohmann::json& line, int64_t format,
-                          const std::string& outdated) const;
-  WorkList ReadWork(const nlohmann::json& list) const;
-  // Reads positions of layers, below `count`.
-  std::vector<int> ReadLayers(const nlohmann::json& object, const char* key, size_t count) const;
+  // True where a field is there that may be left out.
+  bool Has(const char* /*key*/, bool there) const { return there; }
+  // Write a number, a text, JSON, or a list of numbers or texts; `Amount` one of at least 0.
+  template <class T>
+  void Field(const char* key, const T& value, Allowed = {}) {
+    line_[key] = value;
+  }
+  void Amount(const char* key, double value) { line_[key] = value; }
+  // Writes a value that may be left out.
+  template <class T>
+  void Optional(const char* key, const std::optional<T>& value, Allowed = {}) {
+    if (value) line_[key] = *value;
+  }
+  // Writes the name of an enumerator.
+  template <class Enum, size_t count>
+  void Choice(const char* key, Enum value, const std::array<const char*, count>& names) {
+    line_[key] = names[static_cast<size_t>(value)];
+  }
+  // Writes a list of rows.
+  template <class Row, class... More>
+  void Rows(const char* key, const std::vector<Row>& rows, const More&... more) {
+    nlohmann::json& list = line_[key] = nlohmann::json::array();
+    for (const Row& row : rows) list.push_back(Line(row, more...));
+  }
+  void Require(bool /*ok*/, const std::string& /*what*/) const {}
 
  private:
-  std::string path_;
-  std::ifstream file_;
-  int64_t line_ = 0;
+  nlohmann::json line_ = nlohmann::json::object();
+};
+
+// A RowReader reads what a RowWriter has written, and throws Error "file:line: ..." on missing keys
+// and values that are not allowed.
+class RowReader {
+ public:
+  // `line` and `place`, the file and the line, outlive the reader.
+  RowReader(const nlohmann::json& line, const std::string& place) : line_(line), place_(place) {}
+
+  bool Has(const char* key, bool /*there*/ = true) const { return line_.contains(key); }
+  template <class T>
+  void Field(const char* key, T& value, Allowed allowed = {}) const {
+    Read(At(key), key, value, allowed);
+  }
+  void Amount(const char* key, double& value) const;
+  template <class T>
+  void Optional(const char* key, std::optional<T>& value, Allowed allowed = {}) const {
+    if (Has(key)) Field(key, value.emplace(), allowed);
+  }
+  template <class Enum, size_t count>
+  void Choice(const char* key, Enum& value, const std::array<const char*, count>& names) const {
+    std::string name, all;
+    Field(key, name);
+    for (size_t i = 0; i < count; ++i) {
+      value = static_cast<Enum>(i);
+      if (name == names[i]) return;
+      all += (i ? ", " : "") + std::string(names[i]);
+    }
+    Fail(key, name, all);
+  }
+  template <class Row, class... More>
+  void Rows(const char* key, std::vector<Row>& rows, const More&... more) const {
+    for (const nlohmann::json& entry : List(At(key), key)) {
+      RowReader reader(entry, place_);
+      RecordFields(reader, rows.emplace_back(), more...);
+    }
+  }
+  void Require(bool ok, const std::string& what) const;
+
+ private:
+  [[noreturn]] void Fail(const char* key, const nlohmann::json& value,
+                         const std::string& allowed) const;
+  const nlohmann::json& At(const char* key) const;
+  const nlohmann::json& List(const nlohmann::json& value, const char* key) const;
+
+  template <std::integral T>
+  void Read(const nlohmann::json& value, const char* key, T& number, Allowed allowed) const {
+    number = static_cast<T>(WholeNumber(value, place_ + ": " + key, allowed.least, allowed.most));
+  }
+  void Read(const nlohmann::json& value, const char* key, double& number, Allowed) const;
+  void Read(const nlohmann::json& value, const char* key, std::string& text, Allowed) const;
+  void Read(const nlohmann::json& value, const char*, nlohmann::json& copy, Allowed) const {
+    copy = value;
+  }
+  template <class T>
+  void Read(const nlohmann::json& value, const char* key, std::vector<T>& values,
+            Allowed allowed) const {
+    for (const nlohmann::json& entry : List(value, key)) {
+      Read(entry, key, values.emplace_back(), allowed);
+    }
+  }
+
+  const nlohmann::json& line_;
+  const std::string& place_;
 };
 
 }  // namespace legacy

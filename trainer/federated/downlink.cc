@@ -37,6 +37,15 @@ DownlinkNeed DownlinkLedger::NeedOf(int64_t client, int64_t version, const Delta
   return {.bytes = missed, .messages = version - copy->second.version};
 }
 
+DownlinkNeed DownlinkLedger::NeedOf(int64_t client, const VersionWork& version) const {
+  if (!version.delta) {
+    return {.bytes = version.down_bytes, .messages = version.decode.empty() ? 0 : 1};
+  }
+  DownlinkNeed need = NeedOf(client, version.version, *version.delta);
+  need.bytes += version.down_bytes - version.delta->whole;
+  return need;
+}
+
 void DownlinkLedger::Decoded(int64_t client, int64_t version, const DeltaSize& size) {
   Copy& copy = copies_[client];
   if (version >= copy.version) copy = {.version = version, .sent = size.sent};

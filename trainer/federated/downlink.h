@@ -27,16 +27,11 @@
 #include "compress/state.h"
 #include "compress/unit.h"
 #include "compress/work.h"
+#include "trainer/clock/client_work.h"
 
 namespace legacy {
 
 class Uplink;
-
-// A DeltaSize tells how long the messages of a delta are.
-struct DeltaSize {
-  int64_t whole = 0;  // bytes of y
-  int64_t sent = 0;   // bytes of the messages of all versions up to this one
-};
 
 // A DownlinkNeed is what a client has to get of the model.
 struct DownlinkNeed {
@@ -50,6 +45,8 @@ class DownlinkLedger {
  public:
   // Returns what a client needs to have version `version`, at which the messages have `size`.
   DownlinkNeed NeedOf(int64_t client, int64_t version, const DeltaSize& size) const;
+  // Returns the same of a version by any downlink, with what else comes down.
+  DownlinkNeed NeedOf(int64_t client, const VersionWork& version) const;
   // Says that a client has decoded that version.
   void Decoded(int64_t client, int64_t version, const DeltaSize& size);
 

@@ -123,7 +123,7 @@ class ClientComparison : RunContent, Trainings {
   AnyLearner Make(const FederatedMethod& row, uint64_t seed, PlanRequest& request,
                   const fs::path& states) {
     return MakeLearner(run_.learners, row, seed, request, states.string(),
-                       recorder_ ? &*recorder_ : nullptr, exchanges_ ? &*exchanges_ : nullptr);
+                       recorder_ ? &*recorder_ : nullptr);
   }
 
   fs::path Folder() const { return open_.directory() / kCheckpointFolder; }
@@ -131,7 +131,7 @@ class ClientComparison : RunContent, Trainings {
     return Folder() / ("clients-" + std::to_string(position));
   }
   fs::path RecordPath() const {
-    return (scenario_.record ? open_.directory() : Folder()) / kTrafficFile;
+    return (scenario_.record ? open_.directory() : Folder()) / kRecordFile;
   }
 
   const Scenario& scenario() const override { return scenario_; }
@@ -154,17 +154,13 @@ class ClientComparison : RunContent, Trainings {
                   from != nullptr);
     if (!run_.trains || (!scenario_.record && !open_.checkpoints().On())) return;
     MakeFolderIn(directory, kCheckpointFolder);
-    if (first_.exchange && from != nullptr) {
-      exchanges_.emplace(RecordPath());
-    } else if (first_.exchange) {
-      exchanges_.emplace(RecordPath(), TrainingDocument(scenario_), std::vector<std::string>(),
-                         run_.learners.Costs(), run_.learners.Layers());
-    } else if (from != nullptr) {
+    if (from != nullptr) {
       recorder_.emplace(RecordPath());
-    } else {
-      recorder_.emplace(RecordPath(), TrainingDocument(scenario_), run_.learners.Costs(),
-                        run_.learners.Layers(), scenario_.batch);
+      return;
     }
+    RecordHeader header(TrainingDocument(scenario_), run_.learners.Costs(), run_.learners.Layers());
+    if (!first_.exchange) header.batch = scenario_.batch;
+    recorder_.emplace(RecordPath(), header);
   }
 
   int64_t StepsLeft() const override {
@@ -247,10 +243,9 @@ class ClientComparison : RunContent, Trainings {
   OpenRun open_;
   analysis::Manifest manifest_;
   std::optional<DirectorySink> sink_;
-  std::optional<TaskRecorder> recorder_;      // of trainings with a server
-  std::optional<TrafficRecorder> exchanges_;  // of those without one
-  size_t position_ = 0;                       // of the first training: methods within seeds
-  Resumption from_;                           // what is done of it
+  std::optional<Recorder> recorder_;
+  size_t position_ = 0;  // of the first training: methods within seeds
+  Resumption from_;      // what is done of it
   Progress* progress_ = nullptr;
   ClientRounds* rounds_ = nullptr;  // of the training in work
   size_t saved_ = 0;                // position of the last checkpoint

@@ -6,13 +6,12 @@
 namespace legacy {
 
 AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
-                       PlanRequest& request, const std::string& states, TaskRecorder* tasks,
-                       TrafficRecorder* exchanges) {
+                       PlanRequest& request, const std::string& states, Recorder* recorder) {
   AnyLearner made;
   if (request.exchange) {
-    made.exchange = learners.MakeExchange(row, seed, request, exchanges);
+    made.exchange = learners.MakeExchange(row, seed, request, recorder);
   } else {
-    made.tasks = learners.Make(row, seed, request, states, tasks);
+    made.tasks = learners.Make(row, seed, request, states, recorder);
   }
   return made;
 }

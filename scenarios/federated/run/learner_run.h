@@ -22,11 +22,10 @@ struct AnyLearner {
   Learner* operator->() const { return &**this; }
 };
 
-// Makes the learner of a method and seed, for a request with an exchange or without one. `tasks`
-// and `exchanges`, of which it takes the one that fits, may be null.
+// Makes the learner of a method and seed, for a request with an exchange or without one. `recorder`
+// may be null.
 AnyLearner MakeLearner(FederatedLearners& learners, const FederatedMethod& row, uint64_t seed,
-                       PlanRequest& request, const std::string& states, TaskRecorder* tasks,
-                       TrafficRecorder* exchanges);
+                       PlanRequest& request, const std::string& states, Recorder* recorder);
 
 // Starts the training of a learner. What is given outlives the run.
 std::unique_ptr<PlanRun> StartTraining(PlanNetworks& networks, const PlanControl& control,

@@ -27,7 +27,7 @@
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 namespace {
@@ -213,7 +213,7 @@ class Comparison : public TimedRun {
   Bytes StateForCheckpoint(ScenarioTiming& timing) const;
   // Returns why there can be no checkpoint; "": there can.
   std::string CannotSave() const;
-  TrafficRecorder* Recorder(const StepSource& training);
+  Recorder* RecorderFor(const StepSource& training);
 
   const Scenario& scenario_;
   const StopFlag& stop_;
@@ -227,7 +227,7 @@ class Comparison : public TimedRun {
   int64_t elements_ = 0;
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
-  std::optional<TrafficRecorder> recorder_;
+  std::optional<Recorder> recorder_;
   // The piece that a resumed run goes on with, and the number of its steps that are done.
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
@@ -311,13 +311,14 @@ std::string Comparison::Note() const {
   return note;
 }
 
-TrafficRecorder* Comparison::Recorder(const StepSource& training) {
+Recorder* Comparison::RecorderFor(const StepSource& training) {
   if (!scenario_.record) return nullptr;
-  const fs::path path = place().directory / kTrafficFile;
+  const fs::path path = place().directory / kRecordFile;
   if (!recorder_ && place().from != nullptr) recorder_.emplace(path);
   if (!recorder_) {
-    recorder_.emplace(path, TrainingDocument(scenario_), replay_refused_, training.Costs(),
-                      training.Layers());
+    RecordHeader header(TrainingDocument(scenario_), training.Costs(), training.Layers());
+    header.replay_refused = replay_refused_;
+    recorder_.emplace(path, header);
   }
   return &*recorder_;
 }
@@ -344,7 +345,7 @@ void Comparison::Save(size_t position) {
   }
   // A resumed run opens its record only where it writes the next line.
   const bool recorded = recorder_ || (scenario_.record && place().from != nullptr);
-  if (recorded) files.push_back(place().directory / kTrafficFile);
+  if (recorded) files.push_back(place().directory / kRecordFile);
   if (timing_.Samples()) files.push_back(place().directory / analysis::FidelityRow::kFile);
 
   if (jobs_) jobs_->jobs().RequestCheckpoints();
@@ -401,7 +402,7 @@ std::unique_ptr<Rounds> Comparison::Begin(size_t position) {
   if (WriteShared(piece)) return nullptr;
   std::unique_ptr<SharedTraining> shared;
   std::unique_ptr<StepSource> source = SourceOf(position, piece, shared);
-  TrafficRecorder* const recorder = piece.own ? Recorder(*source) : nullptr;
+  Recorder* const recorder = piece.own ? RecorderFor(*source) : nullptr;
   auto rounds =
       std::make_unique<WorkerRounds>(WorkerRounds::Parts{.scenario = scenario_,
                                                          .piece = piece,

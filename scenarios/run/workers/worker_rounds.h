@@ -17,7 +17,7 @@
 #include "scenarios/run/workers/gradient_files.h"
 #include "scenarios/run/workers/method_rows.h"
 #include "scenarios/run/workers/shared_training.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/step_source.h"
 
 namespace legacy {
@@ -56,8 +56,8 @@ class WorkerRounds : public Rounds {
     // become `twins` at its end.
     std::unique_ptr<SharedTraining> shared;
     std::vector<std::unique_ptr<TimedTwin>>& twins;
-    TrafficRecorder* recorder;  // null: the training is not recorded
-    Jobs* jobs;                 // processes that train; null: it is trained here
+    Recorder* recorder;  // null: the training is not recorded
+    Jobs* jobs;          // processes that train; null: it is trained here
     std::filesystem::path directory;
     Progress* progress;
   };

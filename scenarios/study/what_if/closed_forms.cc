@@ -176,13 +176,10 @@ class PlanWriter {
     if (scenario.clip_mean > 0) throw NoClosedForm{"it clips the mean gradient"};
     const Recording& recording = *what_if_->study().recordings[training.recording]->Workers();
     const std::string& policy = scenario.policies.front();
-    const auto recorded =
-        std::ranges::find_if(recording.traffic.trainings, [&](const RecordedTraining& one) {
-          return one.policy == policy && one.seed == scenario.seed;
-        });
+    const RecordedTraining& recorded = recording.record.Training(policy, scenario.seed);
     json added = {{"policy", policy},
                   {"seed", std::to_string(scenario.seed)},
-                  {"steps", StepsOf(*recorded, recording.traffic, scenario)}};
+                  {"steps", StepsOf(recorded, recording.record, scenario)}};
     AddEvaluations(recording.run, policy, scenario.seed, added);
     plan_["trainings"].push_back(std::move(added));
   }
@@ -201,16 +198,15 @@ class PlanWriter {
   }
 
   // Returns the steps of a training as [number of the step, how many in a row].
-  json StepsOf(const RecordedTraining& training, const RecordedTraffic& traffic,
-               const Scenario& scenario) {
+  json StepsOf(const RecordedTraining& training, const Record& record, const Scenario& scenario) {
     const ScenarioTiming timing(scenario);
-    const Clock clock = timing.MakeClocks(traffic.operations, traffic.LayerNumels()).front();
+    const Clock clock = timing.MakeClocks(record.operations, record.LayerNumels()).front();
     const StepStart start = timing.StartOf(clock, scenario.seed, 0);
     std::map<size_t, size_t> number_of;  // numbers of steps by the work's
     json runs = json::array();
     for (const size_t work : training.works) {
       const auto [number, fresh] = number_of.try_emplace(work);
-      if (fresh) number->second = AddStep(clock, traffic.works[work], timing, start);
+      if (fresh) number->second = AddStep(clock, record.works[work], timing, start);
       if (!runs.empty() && runs.back()[0] == number->second) {
         runs.back()[1] = runs.back()[1].get<int64_t>() + 1;
       } else {

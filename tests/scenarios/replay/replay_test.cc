@@ -401,7 +401,7 @@ TEST_F(ReplayTest, TheSameNetworkGivesTheSameFiles) {
   Replay(recording, scenario, "legacy-replay", "test", never);
   EXPECT_EQ(Read(folder_ / "recorded/steps.csv"), Read(folder_ / "again/steps.csv"));
   const auto manifest = nlohmann::json::parse(Read(folder_ / "again/manifest.json"));
-  EXPECT_EQ(manifest["replayed"]["hash"], recording.traffic.hash);
+  EXPECT_EQ(manifest["replayed"]["hash"], recording.record.Hash());
   EXPECT_EQ(manifest["configuration"]["run"]["record"], "off");
   // The folder of the recording cannot be overwritten, whatever the options.
   scenario.out = (folder_ / "x/../recorded").lexically_normal().string();

@@ -105,20 +105,20 @@ std::string ShapeText(const Unit& layer) {
 // stragglers. Records have no shapes.
 std::string Traced(const Recording& recording, const Scenario& scenario, size_t trainings,
                    std::span<const Unit> shapes) {
-  const RecordedTraffic& traffic = recording.traffic;
+  const Record& record = recording.record;
   const ScenarioTiming timing(scenario);
-  const std::vector<Clock> clocks = timing.MakeClocks(traffic.operations, traffic.LayerNumels());
+  const std::vector<Clock> clocks = timing.MakeClocks(record.operations, record.LayerNumels());
   DdpTrace layers;
-  layers.layers = traffic.layers;
+  layers.layers = record.layers;
   std::string text = "legacy-trace 1\nworkers " + std::to_string(scenario.workers) + "\n";
   for (const Unit& layer : shapes) {
     text += "layer " + layer.name + " " + ShapeText(layer) + "\n";
   }
-  for (const RecordedTraining& training : std::span(traffic.trainings).first(trainings)) {
+  for (const RecordedTraining& training : std::span(record.trainings).first(trainings)) {
     text += "method " + training.policy + "\n";
     for (size_t step = 0; step < training.works.size(); ++step) {
       const StepStart start = timing.StartOf(clocks[0], training.seed, static_cast<int64_t>(step));
-      const StepWork& work = traffic.works[training.works[step]];
+      const StepWork& work = record.works[training.works[step]];
       text += StepText(work, timing.Price(clocks[0], work, start), layers);
     }
   }
@@ -141,7 +141,7 @@ TEST_F(TraceReplayTest, TakesTheTimeOfTheRecordedTraining) {
   RunComparison(scenario, "legacy-scenario", "test", never);
   const Recording recording = ReadRecording(scenario.out);
   const TraceFile file =
-      Write(Traced(recording, ReplayDefaults(recording), 3, recording.traffic.layers));
+      Write(Traced(recording, ReplayDefaults(recording), 3, recording.record.layers));
   const Options networks[] = {
       {{"network.fidelity", "analytic"}},
       {{"network.fidelity", "flow"}, {"network.topology", "star"}, {"network.bandwidth", "10Gbps"}},
@@ -220,7 +220,7 @@ TEST_F(TraceReplayTest, CompressesAsARunOfTheShapeDoes) {
       EXPECT_NEAR(row.compute_seconds, same.compute_seconds, 2e-9) << which;
       EXPECT_NEAR(row.step_seconds, same.step_seconds, 2e-9) << which;
     }
-    ASSERT_EQ(run.layers.size() + recording.traffic.layers.size(), expected.layers.size());
+    ASSERT_EQ(run.layers.size() + recording.record.layers.size(), expected.layers.size());
     ASSERT_EQ(run.decisions.size(), expected.decisions.size());
   }
 }

@@ -18,7 +18,7 @@
 #include "scenarios/run/workers/comparison.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "trainer/clock/clock.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/host_exchange.h"
 
 namespace legacy::shapes_test {

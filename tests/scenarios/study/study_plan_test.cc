@@ -17,8 +17,7 @@
 #include "scenarios/run/workers/comparison.h"
 #include "scenarios/study/plan.h"
 #include "tests/message_of.h"
-#include "trainer/clock/traffic_reader.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 
 namespace legacy::study_plan_test {
 namespace {
@@ -320,11 +319,11 @@ class StudyTrainingTest : public ::testing::Test {
   static std::map<std::string, std::string> Train(Scenario scenario, const std::string& name) {
     scenario.out = (folder_ / name).string();
     RunComparison(scenario, "legacy-scenario", "test", never);
-    const RecordedTraffic traffic = ReadTraffic(scenario.out + "/traffic.jsonl");
+    const Record record = ReadRecord(scenario.out + "/traffic.jsonl");
     std::map<std::string, std::string> texts;
-    for (const RecordedTraining& training : traffic.trainings) {
+    for (const RecordedTraining& training : record.trainings) {
       for (const size_t work : training.works) {
-        texts[training.policy] += ToJson(traffic.works[work]).dump() + "\n";
+        texts[training.policy] += ToJson(record.works[work]).dump() + "\n";
       }
     }
     for (const auto& row : analysis::ReadRunDirectory(scenario.out).evaluations) {

@@ -196,5 +196,29 @@ TEST(Downlink, SaysWhatIsAllowed) {
   EXPECT_NE(message("delta:topk@x").find("x"), std::string::npos);
 }
 
+// A first contact gets the model and what else comes down; later ones the shorter of the messages
+// that they missed and the model.
+TEST(DownlinkLedger, SaysWhatClientsDownload) {
+  DownlinkLedger ledger;
+  VersionWork work = {.version = 5,
+                      .down_bytes = 120,
+                      .encode = {},
+                      .decode = {{"cast.decode", 30, 1}},
+                      .delta = DeltaSize{.whole = 100, .sent = 60}};
+  ledger.Decoded(1, 2, {.whole = 100, .sent = 20});
+  ledger.Decoded(2, 5, {.whole = 100, .sent = 60});
+  EXPECT_EQ(ledger.NeedOf(0, work).bytes, 120);
+  EXPECT_EQ(ledger.NeedOf(0, work).messages, 0);
+  EXPECT_EQ(ledger.NeedOf(1, work).bytes, 60);
+  EXPECT_EQ(ledger.NeedOf(1, work).messages, 3);
+  EXPECT_EQ(ledger.NeedOf(2, work).bytes, 20);
+  EXPECT_EQ(ledger.NeedOf(2, work).messages, 0);
+  work.delta->sent = 120;
+  EXPECT_EQ(ledger.NeedOf(1, work).bytes, 120);
+  work.delta.reset();
+  EXPECT_EQ(ledger.NeedOf(1, work).bytes, 120);
+  EXPECT_EQ(ledger.NeedOf(1, work).messages, 1);
+}
+
 }  // namespace
 }  // namespace legacy::downlink_test

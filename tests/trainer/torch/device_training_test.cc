@@ -10,7 +10,7 @@
 #include "compress/policy.h"
 #include "tests/message_of.h"
 #include "tests/trainer/torch/emulated_accelerator.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/torch/data/batch.h"
 #include "trainer/torch/data/device_data.h"
 #include "trainer/torch/models/model.h"

@@ -9,7 +9,7 @@
 #include "compress/policy.h"
 #include "tests/trainer/torch/emulated_accelerator.h"
 #include "tests/trainer/torch/thread_processes.h"
-#include "trainer/clock/traffic_record.h"
+#include "trainer/clock/record.h"
 #include "trainer/torch/models/model.h"
 #include "trainer/torch/one_thread.h"
 #include "trainer/torch/tasks/classification.h"
