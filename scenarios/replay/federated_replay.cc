@@ -14,6 +14,7 @@
 #include "scenarios/federated/run/training_writer.h"
 #include "scenarios/options/target.h"
 #include "scenarios/replay/replay.h"
+#include "scenarios/run/manifest.h"
 #include "scenarios/run/run_sink.h"
 
 namespace legacy {
@@ -45,7 +46,11 @@ std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::stri
   auto recording = std::make_shared<FederatedRecording>();
   recording->scenario = RecordedScenario(directory);
   recording->run = analysis::ReadRunDirectory(directory);
-  recording->record = ReadRecord(fs::path(directory) / kRecordFile);
+  const fs::path path = fs::path(directory) / kRecordFile;
+  recording->record = ReadRecord(path);
+  if (recording->record.Hash() != TrainingHash(TrainingDocument(recording->scenario))) {
+    throw Error::Refusal(path.string() + ": of another training than manifest.json");
+  }
   return recording;
 }
 
