@@ -21,8 +21,8 @@ struct Scalar {
 
 class EventFile {
  public:
-  // Creates the file, which replaces an older one, and writes the version of the format; or goes on
-  // behind the last event of the file. Throws Error as OutputFile does.
+  // Creates the file, which replaces an older one, and writes the version of the format; or
+  // continues after the last event of the file. Throws Error as OutputFile does.
   explicit EventFile(const std::filesystem::path& path, bool goes_on = false);
   // Writes one event of scalars at one step. `wall_time` is in seconds; TensorBoard's axis
   // "relative" shows its differences. Scalars that are nan, as in runs without training, are left

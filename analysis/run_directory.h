@@ -27,7 +27,7 @@ inline constexpr int kFormatVersion = 2;
 template <class Row>
 class TableWriter {
  public:
-  // The file replaces an older one, or goes on behind its last line. `metrics` are those of the
+  // The file replaces an older one, or continues after its last line. `metrics` are those of the
   // run, for rows that have their values.
   explicit TableWriter(const std::filesystem::path& directory, std::span<const Metric> metrics = {},
                        bool goes_on = false);

@@ -56,14 +56,14 @@ class DecisionLog {
   double Last() const { return last_; }
   void SetLast(double last) { last_ = last; }
 
-  // A Position is where a log is: another one goes on from it.
+  // A Position is where a log is: another one continues from it.
   struct Position {
     bool started = false;
     int64_t number = 0;
     double last = DecisionGrounds::kNone;
   };
   Position At() const { return {started_, number_, last_}; }
-  // Goes on from there, without the decisions so far.
+  // Continues from there, without the decisions so far.
   void GoOn(const Position& at) {
     started_ = at.started;
     number_ = at.number;

@@ -135,7 +135,7 @@ class Policy : public Pluggable {
   // Returns the decisions since the last call, in the order of steps. The log of a new object
   // begins with its initial choice.
   virtual std::vector<Decision> TakeDecisions() { return log_.Take(); }
-  // Let the log of a resumed training go on where that of the saved one was. Decisions that were
+  // Let the log of a resumed training continue where that of the saved one was. Decisions that were
   // not taken are lost.
   virtual DecisionLog::Position LogPosition() const { return log_.At(); }
   virtual void ContinueLog(const DecisionLog::Position& at) { log_.GoOn(at); }

@@ -30,7 +30,7 @@ struct RoundRow {
   int64_t staleness_max = 0;
   double usd = 0;         // of transfers and their ACKs
   double usd_hours = 0;   // of hours of clients
-  bool extended = false;  // true where it went on behind its deadline
+  bool extended = false;  // true where it continued after its deadline
   // Mean loss of the counted tasks; nothing where nothing is trained.
   std::optional<double> selected_loss = {};
   double client_seconds = 0;  // of all its tasks, each from dispatch to end

@@ -79,7 +79,7 @@ class CsvFile {
   // Returns the place of a column. Throws Error with the columns that there are.
   size_t Column(const std::string& column) const;
 
-  // Goes to the next row. Returns false behind the last one. Throws Error with file and line
+  // Goes to the next row. Returns false after the last one. Throws Error with file and line
   // where a row has another number of cells than the header.
   bool Next();
   // Returns a cell of the present row, valid until Next.

@@ -1,6 +1,6 @@
 // Long work gives up some time after its program was asked to stop: a step of many workers that
 // takes a minute, which nobody wants to wait for. Nothing of the work is kept then; what was saved
-// before it is what the program goes on from.
+// before it is what the program continues from.
 #pragma once
 
 #include "base/programs/program.h"

@@ -60,7 +60,7 @@ void CheckInterface(void* plugin, const std::string& file) {
   auto* interface = Symbol<const char*()>(plugin, LEGACY_PLUGIN_INTERFACE_SYMBOL, file);
   if (std::string_view(interface()) == LEGACY_PLUGIN_INTERFACE) return;
   throw Error("plugin " + file + ": interface", interface(),
-              std::string(LEGACY_PLUGIN_INTERFACE) + "; ./waf plugin compiles it anew");
+              std::string(LEGACY_PLUGIN_INTERFACE) + "; ./waf plugin compiles it again");
 }
 
 void Load(const std::string& given) {

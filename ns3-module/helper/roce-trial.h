@@ -47,7 +47,7 @@ class RoceTrial
      */
     void Send(const Flow& flow, TimeNs start = 0);
     /**
-     * Throws Error where the run cannot go on.
+     * Throws Error where the run cannot continue.
      * \param until time up to which is run
      * \return true where all flows have arrived
      */

@@ -51,7 +51,7 @@ class CarrierListener
      */
     virtual void OnLost(const Messages& messages) = 0;
     /**
-     * The run cannot go on.
+     * The run cannot continue.
      * \param error why
      */
     virtual void OnError(std::exception_ptr error) = 0;

@@ -122,7 +122,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
     void SetFlowTrace(fabric::FlowTrace trace);
 
     /**
-     * \return number of times that the random streams were assigned anew
+     * \return number of times that the random streams were assigned again
      */
     uint64_t GetDraws() const;
     /**

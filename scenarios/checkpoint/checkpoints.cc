@@ -157,7 +157,7 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
     for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(PathOf(before[i]));
   } catch (const std::exception& error) {
     std::fprintf(log_, "warning: %s%s\n", error.what(),
-                 written ? "" : "; the run goes on without this checkpoint");
+                 written ? "" : "; the run continues without this checkpoint");
   }
   last_ = std::chrono::steady_clock::now();
   return written;

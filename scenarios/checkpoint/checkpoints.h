@@ -1,6 +1,6 @@
 // The checkpoints of a run directory lie in its folder checkpoints/, the newest two of them. Each
 // is a section file (base/files/section_file.h), and says how long every file of the run was that
-// grows. docs/checkpoints.md describes when they are written and how a run goes on from one.
+// grows. docs/checkpoints.md describes when they are written and how a run continues from one.
 //
 // Fields of states have no names in a checkpoint, so that one is read by the version alone that
 // wrote it: each says in which format it is.

@@ -57,7 +57,7 @@ void JournalWriter::Write(const JournalStep& step) {
   WriteRecord(record.Take());
 }
 
-// Writes a record behind its length, at once.
+// Writes a record after its length, at once.
 void JournalWriter::WriteRecord(const Bytes& record) {
   StateWriter whole;
   whole.Blob(record);

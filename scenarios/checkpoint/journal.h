@@ -1,6 +1,6 @@
 // A journal hands the steps of a training from the process that trains to the one that times them.
 // It is a file that grows by one record for each step, so that the training may run ahead, and so
-// that both may go on with it after they were killed.
+// that both may continue it after they were killed.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct JournalStep {
 // A JournalWriter appends the records of one training.
 class JournalWriter {
  public:
-  // Goes on behind the last record of a file. An empty one gets what the source knows before its
+  // Continues after the last record of a file. An empty one gets what the source knows before its
   // first step.
   JournalWriter(const std::filesystem::path& path, const StepSource& source);
   void Write(const JournalStep& step);

@@ -54,7 +54,7 @@ class GradientSource {
   int workers_ = 0;
   int64_t steps_ = 0;
   std::string description_;
-  std::string drawn_;                         // distribution that is drawn anew at each step
+  std::string drawn_;                         // distribution that is drawn again at each step
   std::vector<std::vector<float>> owned_;     // [file], or [worker] of the current step
   std::vector<std::span<const float>> held_;  // whole files, or the real gradient
 };

@@ -25,14 +25,14 @@ std::vector<CheckedProperty> CheckCodec(const std::string& text);
 // Checks the scheme of that text ("powersgd:warm=off"), over exchanges of three workers. The
 // properties: kernels that it charges have a cost; equal input gives equal bytes; messages have the
 // planned lengths; means are finite; residuals stay bounded where error feedback is used; a saved
-// and loaded exchange goes on as before; values that are not finite and parameters outside the
+// and loaded exchange continues as before; values that are not finite and parameters outside the
 // range are refused; hostile bytes, in a process of their own, do no harm. Throws Error where the
 // text is no scheme.
 std::vector<CheckedProperty> CheckScheme(const std::string& text);
 
 // Checks the policy of that text over Top-K, or over FFT where it needs that. The properties:
 // parameters are inside the range in every step; equal input gives equal parameters; a saved and
-// loaded policy goes on as before; hostile states do no harm. Throws Error where the text is no
+// loaded policy continues as before; hostile states do no harm. Throws Error where the text is no
 // policy.
 std::vector<CheckedProperty> CheckPolicy(const std::string& text);
 

@@ -28,7 +28,7 @@ void Expect(bool holds, const std::function<std::string()>& text);
 // Returns true where call() throws Error.
 bool Refused(const std::function<void()>& call);
 
-// Returns `bytes` with bits flipped, cut, lengthened, or drawn anew.
+// Returns `bytes` with bits flipped, cut, lengthened, or drawn again.
 Bytes Mutated(Bytes bytes, RandomStream& stream);
 
 // Runs a check in a process of its own, so that a property whose check crashes, or does not end

@@ -78,7 +78,7 @@ class RankClock : public StepClock {
       }
     }
     if (overlap_ > 0) {
-      // The device encodes, and goes on with local steps.
+      // The device encodes, and continues with local steps.
       seconds.buckets.front().encode.front() += codec(work.whole_gradient);
       seconds.after = remedy_.work * meanwhile_[static_cast<size_t>(rank)];
     }

@@ -67,7 +67,7 @@ class Learner {
   virtual int64_t ExpectedSteps(int /*client*/, int64_t /*version*/) const { return 0; }
 
   // Append and restore the state at the end of a version, tasks in flight included. Load is called
-  // before anything is trained. Records go on behind what is there.
+  // before anything is trained. Records continue after what is there.
   virtual void Save(StateWriter&) {}
   virtual void Load(StateReader&) {}
 };

@@ -103,7 +103,7 @@ std::string RoundsVerdict(const Diagnosis& diagnosis) {
 
 analysis::Table RemedyTable(const Diagnosis& diagnosis) {
   analysis::Table table{
-      .title = fmt::format("Remedies (simulated anew, {} rounds each)", diagnosis.rounds),
+      .title = fmt::format("Remedies (simulated again, {} rounds each)", diagnosis.rounds),
       .header = {"remedy", "median round s", "saves", "95th percentile s", "all rounds s", "USD"},
       .rows = {}};
   const auto add = [&](const Remedy& remedy) {

@@ -18,7 +18,7 @@ std::unique_ptr<ExchangeLearner> RecordedExchange(const Record& record, const st
                                                   int fragments);
 
 // Returns a learner that gives the recorded versions up to that of `present`, which was restored
-// from a checkpoint, and then goes on with it.
+// from a checkpoint, and then continues it.
 std::unique_ptr<ExchangeLearner> Resume(std::unique_ptr<ExchangeLearner> present,
                                         const ResumedPast& past);
 

@@ -44,7 +44,7 @@ class FactsOfRows : public ClientFacts {
   const std::vector<analysis::ClientRow>& rows_;
 };
 
-// Facts from a learner that goes on.
+// Facts from a learner that continues.
 class FactsOfLearner : public ClientFacts {
  public:
   explicit FactsOfLearner(FederatedLearner& learner) : learner_(learner) {}
@@ -229,7 +229,7 @@ class Recorded : public FederatedLearners {
   RowsOfTrainings rows_;
 };
 
-// A ResumedLearner gives what was recorded up to the version of a checkpoint, and goes on with a
+// A ResumedLearner gives what was recorded up to the version of a checkpoint, and continues with a
 // learner that was restored from it.
 class ResumedLearner : public FederatedLearner {
  public:
@@ -270,7 +270,7 @@ class ResumedLearner : public FederatedLearner {
   void Save(StateWriter& out) override { present_->Save(out); }
 
  private:
-  // True up to the version from which the present goes on.
+  // True up to the version from which the present continues.
   bool Past() const { return past_->Version() < begins_; }
   FederatedLearner& Now() { return Past() ? *past_ : *present_; }
 

@@ -26,7 +26,7 @@ std::unique_ptr<FederatedLearners> RecordedLearners(
     std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
     const std::string& hash);
 
-// A ResumedPast says where a run that goes on has its past.
+// A ResumedPast says where a run that continues has its past.
 struct ResumedPast {
   std::filesystem::path directory;  // of the run
   std::filesystem::path record;
@@ -35,7 +35,7 @@ struct ResumedPast {
 };
 
 // Returns a learner that gives the recorded tasks up to the version of `present`, which was
-// restored from a checkpoint, and then goes on with it. So the network is simulated again from its
+// restored from a checkpoint, and then continues it. So the network is simulated again from its
 // beginning, and nothing is trained twice but the tasks that were in flight.
 std::unique_ptr<FederatedLearner> Resume(std::unique_ptr<FederatedLearner> present,
                                          const ResumedPast& past, const Scenario& scenario,

@@ -54,7 +54,7 @@ class RowsLearner : public Kind {
 
  protected:
   const TrainingRows& rows() const { return rows_; }
-  // Goes on to the next version. Throws Error where the record has none.
+  // Continues to the next version. Throws Error where the record has none.
   void Advance() { facts_ = FactsOf(rows_, version_++); }
 
   VersionFacts facts_;

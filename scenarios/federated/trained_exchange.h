@@ -29,7 +29,7 @@ struct UnitSums {
 // Returns the rows of layers.csv after so many versions.
 std::vector<analysis::LayerRow> LayerRowsOf(std::span<const UnitSums> sums,
                                             std::span<const Unit> units, int64_t versions);
-// Returns the rows of decisions.csv, without decisions for versions behind the last.
+// Returns the rows of decisions.csv, without decisions for versions after the last.
 std::vector<analysis::DecisionRow> DecisionRowsOf(std::span<const Decision> decisions,
                                                   std::span<const Unit> units, int64_t versions);
 // Returns the number of labels among a client's samples.

@@ -262,7 +262,7 @@ class TrainedLearner : public FederatedLearner {
       task.base = base->second;
       started_.emplace(id, std::move(task));
     }
-    store_.Load(in);  // before tasks begin anew, which read it
+    store_.Load(in);  // before tasks begin again, which read it
     training_.Load(in);
     begin_ = nullptr;
     base_ = nullptr;

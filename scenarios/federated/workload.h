@@ -36,7 +36,7 @@ class Workload {
   virtual std::optional<int64_t> SamplesOf(int /*client*/) { return std::nullopt; }
   // Hears of the end of a task. Returns its losses, where it counts and was trained.
   virtual std::optional<TaskLoss> Ended(const fabric::TaskRow& /*row*/) { return std::nullopt; }
-  // Hears of the end of a round, behind those of its tasks and before the next task starts.
+  // Hears of the end of a round, after those of its tasks and before the next task starts.
   virtual void Round(const fabric::RoundRow& /*row*/) {}
   // Returns figures of a task, before its end.
   virtual TaskFigures FiguresOf(const fabric::TaskRow& /*row*/) { return {}; }

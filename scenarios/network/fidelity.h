@@ -57,7 +57,7 @@ class PacketSampler {
   };
   const std::vector<Sample>& Samples() const { return samples_; }
   int64_t Offered() const { return offered_; }
-  // Goes on from the samples of a sampler of the same run.
+  // Continues from the samples of a sampler of the same run.
   void GoOn(int64_t offered, std::vector<Sample> samples) {
     offered_ = offered;
     samples_ = std::move(samples);

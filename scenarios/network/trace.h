@@ -55,7 +55,7 @@ class Trace {
     }
   };
   const Content& content() const { return content_; }
-  // Goes on from the content of a trace of the same endpoints.
+  // Continues from the content of a trace of the same endpoints.
   void SetContent(Content content) { content_ = std::move(content); }
 
  private:

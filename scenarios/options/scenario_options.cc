@@ -50,7 +50,7 @@ std::vector<ScenarioOption> OptionsOfRun() {
           kMayResume,
       Text<&Scenario::checkpoint>(
           "run.checkpoint", "--checkpoint", "TIME|off",
-          "wall time between two checkpoints, from which --resume goes on") |
+          "wall time between two checkpoints, from which --resume continues") |
           kReadByClients | kMayResume | kStudyIgnores,
       Text<&Scenario::gradient_steps>(
           "run.gradient_steps", "--gradient-steps", "0,10-12",

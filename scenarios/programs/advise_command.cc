@@ -45,7 +45,7 @@ std::string FederatedFooter(const Scenario& defaults) {
       "  --algorithms: with several, each has all rows\n"
       "  --target: target (default: nine tenths as good as dense is after the short training)\n"
       "  --out: folder in which to keep the study and the answer (default: it is deleted)\n"
-      "  --resume: go on with the interrupted study in --out\n"
+      "  --resume: continue the interrupted study in --out\n"
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-federated advise --population=phones --clients=200 --per-round=20\n"
@@ -67,7 +67,7 @@ std::string WorkersFooter(const Scenario& defaults) {
       "  --workers={} --seeds={} --fidelity={} --policies={} are the defaults\n"
       "  --target: target (default: nine tenths as good as dense is after the short training)\n"
       "  --out: folder in which to keep the study and the answer (default: it is deleted)\n"
-      "  --resume: go on with the interrupted study in --out\n"
+      "  --resume: continue the interrupted study in --out\n"
       "  --print-config: print the definition of a full study, for legacy-study, and exit\n"
       "Examples:\n"
       "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n"
@@ -142,7 +142,7 @@ int AdviseCommand(bool federated, int argc, char** argv, const StopFlag& stop) {
   const AdviseResult result = Advise(request, stop);
   if (result.interrupted) {
     if (!request.folder.empty()) {
-      fmt::print(stderr, "interrupted; the same command with --resume goes on\n");
+      fmt::print(stderr, "interrupted; the same command with --resume continues\n");
     }
     return kInterrupted;
   }

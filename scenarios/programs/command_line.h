@@ -15,7 +15,7 @@ struct CommandLine {
   Scenario scenario;
   std::string run;  // argument RUN, where the program takes one
   bool print_config = false;
-  bool resume = false;  // true: the run in scenario.out goes on
+  bool resume = false;  // true: the run in scenario.out continues
   std::string text;     // line as typed, for the manifest
   // Status with which the program should end: help was printed, or the line was wrong.
   std::optional<int> exit;

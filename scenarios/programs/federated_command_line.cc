@@ -51,7 +51,8 @@ OptionTable<PlanCommand> OutputsOfPlans() {
                               "gantt.svg and, with --tasks=on, tasks.csv"),
       Switch<&PlanCommand::tasks>("tasks", "--tasks", "write tasks.csv, up to a million tasks"),
       Switch<&PlanCommand::remedies>(
-          "remedies", "--remedies", "simulate up to 100 rounds anew with each of several remedies"),
+          "remedies", "--remedies",
+          "simulate up to 100 rounds again with each of several remedies"),
       Switch<&PlanCommand::chart>("chart", "--chart", "print the Gantt chart of a round"),
       Integer<&PlanCommand::gantt, 1>("gantt", "--gantt",
                                       "number of the round in the chart [that of median time]"),

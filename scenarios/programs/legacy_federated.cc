@@ -115,7 +115,7 @@ legacy::OptionTable<DoctorOptions> DoctorRows() {
 int Doctor(int argc, char** argv) {
   CLI::App app(
       "Says what the rounds of a run wait for, for each method with the first seed. Of a recorded "
-      "run (--record) it simulates up to 100 rounds anew with each of several remedies.",
+      "run (--record) it simulates up to 100 rounds again with each of several remedies.",
       "legacy-federated doctor");
   legacy::PrepareArguments(app);
   std::string directory;

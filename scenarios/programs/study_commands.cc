@@ -131,7 +131,7 @@ std::string CommonestFailure(const analysis::Study& study) {
   return fmt::format("{} ({} of {})", most->first, most->second, CountPoints(study).failed);
 }
 
-// Prints the result and how to go on. Returns the exit status.
+// Prints the result and how to continue. Returns the exit status.
 int Conclude(const fs::path& folder, const analysis::Study& study, bool interrupted) {
   const Counts counts = CountPoints(study);
   const std::string path = ShellWord(folder.string());
@@ -143,7 +143,7 @@ int Conclude(const fs::path& folder, const analysis::Study& study, bool interrup
     fmt::print(stderr, "what failed: {} status {} --failed\n", CommandOf("legacy-study"), path);
   }
   if (interrupted || counts.pending > 0) {
-    fmt::print(stderr, "go on with: {} resume {}\n", CommandOf("legacy-study"), path);
+    fmt::print(stderr, "continue with: {} resume {}\n", CommandOf("legacy-study"), path);
   }
   if (interrupted) return kInterrupted;
   if (counts.done > 0 && counts.pending == 0) {
@@ -232,7 +232,7 @@ int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkL
   const auto look = [&] { line.Show(watch.Look(ReadStudy(folder.path()))); };
   if (!WaitSlurm(
           ids, [&] { looking.Call(look); }, stop)) {
-    fmt::print(stderr, "\nthe jobs go on; end them with: scancel {}\n", Join(ids, " "));
+    fmt::print(stderr, "\nthe jobs continue; end them with: scancel {}\n", Join(ids, " "));
     return kInterrupted;
   }
   lock.emplace(folder.path(), kCollectLockSeconds);

@@ -94,7 +94,7 @@ void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
       directory + ": steps.csv: step of " + row.policy + ", seed " + std::to_string(row.seed),
       std::to_string(row.step),
       next < steps ? std::to_string(next) + ", the next one"
-                   : "nothing behind step " + std::to_string(steps - 1));
+                   : "nothing after step " + std::to_string(steps - 1));
 }
 
 // Checks that the record and steps.csv have all trainings of the manifest with all their steps.

@@ -1,6 +1,6 @@
 // A replay times a recorded training again on another network, with other devices or stragglers.
 // Steps, losses and metrics are the recorded ones; every time, and every byte that depends on
-// the collective's algorithm, is simulated anew by the code that times a running training
+// the collective's algorithm, is simulated again by the code that times a running training
 // (timing.h). The files are those that training on that network would leave.
 #pragma once
 

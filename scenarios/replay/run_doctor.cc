@@ -94,7 +94,7 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
   } else if (remedies) {
     found.remark =
         "From the run's rows alone: it has no record (--record) whose works could be simulated "
-        "anew, so no remedies.";
+        "again, so no remedies.";
   }
   for (const std::string& policy : run.manifest.policies) {
     const auto rounds = RowsOf(run.rounds, policy, found.seed);

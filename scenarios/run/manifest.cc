@@ -225,12 +225,12 @@ std::string ResumeCommand(const std::string& program, const std::string& directo
 // Returns what to do with the run of another program.
 std::string WhoGoesOn(const std::string& program, const std::string& directory) {
   if (program == kWorkersProgram || program == kClientsProgram || program == kPythonProgram) {
-    return ResumeCommand(program, directory) + " goes on with this run";
+    return ResumeCommand(program, directory) + " continues this run";
   }
   if (program == "legacy-study") {
-    return CommandOf("legacy-study") + " resume goes on with the trainings of a study";
+    return CommandOf("legacy-study") + " resume continues the trainings of a study";
   }
-  return "nothing goes on with a run of " + program + ": begin it again";
+  return "nothing continues a run of " + program + ": begin it again";
 }
 
 Scenario AskedFor(const json& manifest, const std::string& where) {
@@ -270,7 +270,7 @@ Scenario ScenarioOfRun(const std::string& directory) {
 std::string InterruptionNote(const std::string& program, const fs::path& directory,
                              bool has_checkpoint) {
   const std::string command = ResumeCommand(program, directory.string());
-  return has_checkpoint ? "interrupted; " + command + " goes on"
+  return has_checkpoint ? "interrupted; " + command + " continues"
                         : "interrupted before the first checkpoint; " + command + " starts again";
 }
 
@@ -295,7 +295,7 @@ std::string SharedText(const Scenario& scenario) {
 
 void CheckResume(const Scenario& scenario, const json& manifest) {
   const Scenario begun = AskedFor(manifest, "manifest.json: configuration");
-  const std::string why = ", as the run began; --resume goes on with the same scenario";
+  const std::string why = ", as the run began; --resume continues with the same scenario";
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     const std::string before = option.get(begun), now = option.get(scenario);
     if (option.Has(kMayResume) || before == now) continue;
@@ -355,7 +355,7 @@ void CheckOut(const Scenario& scenario) {
     const bool resumable = fs::exists(path / kCheckpointFolder);
     throw Error("--out", path.string(),
                 resumable ? "a folder without a run in it, --overwrite=on, or --resume=" +
-                                path.string() + " to go on with that run"
+                                path.string() + " to continue that run"
                           : "a folder without a run in it, or --overwrite=on");
   }
   if (fs::exists(path) && !fs::is_directory(path)) {

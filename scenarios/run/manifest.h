@@ -17,8 +17,8 @@ namespace legacy {
 
 class FolderLock;
 
-// Programs whose runs go on with --resume, as manifests name them, and the function of the Python
-// module, whose runs go on with legacy.resume.
+// Programs whose runs continue with --resume, as manifests name them, and the function of the
+// Python module, whose runs continue with legacy.resume.
 inline constexpr const char* kWorkersProgram = "legacy-scenario";
 inline constexpr const char* kClientsProgram = "legacy-federated";
 inline constexpr const char* kPythonProgram = "legacy.run";
@@ -55,16 +55,16 @@ bool IsFederated(const nlohmann::json& manifest);
 // there, or it cannot be read.
 Scenario ScenarioOfRun(const std::string& directory);
 
-// Returns the scenario of the unfinished run in a folder that `program` began, to go on with.
+// Returns the scenario of the unfinished run in a folder that `program` began, to continue with.
 // Throws Error where no run of that program is there.
 Scenario ResumeDefaults(const std::string& directory, const std::string& program);
 
-// Returns the note of an interrupted run in a folder, with the command that goes on with it, or
+// Returns the note of an interrupted run in a folder, with the command that continues it, or
 // starts it again where it has no checkpoint yet.
 std::string InterruptionNote(const std::string& program, const std::filesystem::path& directory,
                              bool has_checkpoint);
 
-// Checks that `scenario` goes on with the run that the manifest describes: results do not depend on
+// Checks that `scenario` continues the run that the manifest describes: results do not depend on
 // the other options, and the number of steps may grow. Throws Error naming the first option that
 // differs.
 void CheckResume(const Scenario& scenario, const nlohmann::json& manifest);
@@ -79,8 +79,8 @@ void CheckVersions(const Scenario& scenario, const nlohmann::json& now,
 // what a resumed run may change, and the version of the program.
 std::string SharedText(const Scenario& scenario);
 
-// Reads the manifest of a run that `program` began, to go on with. Throws Error where no such run
-// is there.
+// Reads the manifest of a run that `program` began, to continue with. Throws Error where no such
+// run is there.
 nlohmann::json ReadResumed(const std::filesystem::path& directory, const std::string& program);
 
 // A folder may hold what another command made.

@@ -45,8 +45,8 @@ struct RunResult {
 
 // An EarlierRun is locked as long as this lives.
 struct EarlierRun {
-  // Finds the run of `program` in scenario.out. Throws Error where there is nothing to go on with,
-  // and where the scenario is another one.
+  // Finds the run of `program` in scenario.out. Throws Error where there is nothing to continue
+  // with, and where the scenario is another one.
   EarlierRun(const Scenario& scenario, const std::string& program, std::FILE* log);
 
   nlohmann::json manifest;
@@ -75,7 +75,7 @@ class OpenRun {
   // files of the run back to the checkpoint: `growing` names those that may grow. Throws Error
   // where something else computes now (CheckVersions).
   analysis::Manifest Begin(const nlohmann::json& manifest, const Files& growing);
-  // Says how to go on, if the run was interrupted and can.
+  // Says how to continue, if the run was interrupted and can.
   void NoteInterruption(bool interrupted);
 
   Checkpoints& checkpoints() { return *checkpoints_; }

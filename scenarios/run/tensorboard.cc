@@ -47,7 +47,7 @@ void TensorBoard::Write(const analysis::StepRow& row) {
       {"seconds/communication", row.communication_seconds},
       {"seconds/decode", row.decode_seconds},
       {"seconds/wait", row.wait_seconds}};
-  const bool begins = row.step == 0;  // otherwise a resumed training goes on
+  const bool begins = row.step == 0;  // otherwise a resumed training continues
   OpenFile(row.policy, row.seed, begins).Write(row.simulated_seconds, row.step + 1, scalars);
 }
 

@@ -71,7 +71,7 @@ class FurtherPlaces {
     }
   }
 
-  // Opens their files, which are continued where the run goes on.
+  // Opens their files, which are continued where the run continues.
   void Open(const fs::path& directory, const analysis::Manifest& manifest, bool goes_on) {
     for (size_t i = 0; i < size(); ++i) {
       CheckFoldersIn(directory, Folder(networks_[i]) / "steps.csv");

@@ -68,7 +68,7 @@ class TimedEverywhere {
 struct RunPlace {
   std::filesystem::path directory;
   Checkpoints* checkpoints = nullptr;
-  // The checkpoint from which it goes on; null: it starts from the beginning.
+  // The checkpoint from which it continues; null: it starts from the beginning.
   const SectionFile* from = nullptr;
 };
 

@@ -33,7 +33,7 @@ struct AdviseRequest {
   int jobs = 0;  // processes at once; 0: one per core
   // New folder of the study; "": a temporary one.
   std::filesystem::path folder;
-  bool resume = false;                 // true: goes on with the study in `folder`
+  bool resume = false;                 // true: continues with the study in `folder`
   std::vector<std::string> arguments;  // arguments as typed after "advise"
   std::vector<AdvisedRow> rows;        // what the policies of a federated scenario are
 };
@@ -83,7 +83,7 @@ struct AdviseResult {
 
 // Trains, replays and decides, with progress on standard error. `request` comes from
 // CompleteRequest. Throws Error where a training fails, or a point on the user's network, and where
-// the study to go on with is another one.
+// the study to continue with is another one.
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop);
 
 // Runs the subcommand of legacy-federated, or of legacy-scenario, with the arguments after

@@ -131,7 +131,7 @@ std::string SuggestedTarget(const StudyFolder& folder) {
 }
 
 // Gives the same trainings another definition, as no training depends on the target. A kill at any
-// moment leaves what --resume goes on with.
+// moment leaves what --resume continues with.
 StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::string& target) {
   scenario.target = {target, "training.target"};
   StudyPlan plan = PlanOf(scenario);
@@ -140,7 +140,7 @@ StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::
   return StudyFolder::Create(folder.path(), std::move(plan));
 }
 
-// Opens the study that goes on, which may have its target already.
+// Opens the study that continues, which may have its target already.
 StudyFolder OpenAgain(const fs::path& path, StudyPlan plan, Scenario quick) {
   fs::remove_all(path / kProbe);
   if (!fs::exists(path / "study.yaml")) return StudyFolder::Create(path, std::move(plan));

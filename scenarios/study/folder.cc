@@ -89,11 +89,12 @@ StudyFolder StudyFolder::Create(const fs::path& path, StudyPlan plan) {
   const fs::path file = path / kDefinition;
   if (fs::exists(file)) {
     if (ReadWholeFile(file) == plan.definition.text) {
-      throw Error::Refusal(path.string() + ": this study is there already; go on with: " +
+      throw Error::Refusal(path.string() + ": this study is there already; continue with: " +
                            CommandOf("legacy-study") + " resume " + path.string());
     }
     throw Error::Refusal(
-        path.string() + ": another study is there; choose another --out, or go on with that one: " +
+        path.string() +
+        ": another study is there; choose another --out, or continue with that one: " +
         CommandOf("legacy-study") + " resume " + path.string());
   }
   ReplaceFile(file, plan.definition.text);

@@ -45,7 +45,8 @@ std::filesystem::path WriteSlurmScripts(const LaunchOptions& options);
 // Runs submit.sh and returns the identifiers of the jobs. Throws Error with sbatch's message.
 std::vector<std::string> SubmitSlurm(const std::filesystem::path& submit);
 
-// Waits until none of the jobs is in the queue. Returns false where it was stopped; the jobs go on.
+// Waits until none of the jobs is in the queue. Returns false where it was stopped; the jobs
+// continue.
 bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>& tick,
                const StopFlag& stop);
 

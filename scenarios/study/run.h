@@ -1,7 +1,7 @@
 // Works on a study in child processes of this machine: first the remaining trainings, then the
 // points that they serve. Each result goes to a journal as it ends. A point that throws, or whose
-// process dies, is recorded as failed with the reason, and the others go on. A kill at any moment
-// loses at most the work in progress.
+// process dies, is recorded as failed with the reason, and the others continue. A kill at any
+// moment loses at most the work in progress.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace legacy {
 // Exit status of a task that recorded a failure. With any status but this one and 0, the task did
 // not end by itself.
 inline constexpr int kTaskFailed = 3;
-// Exit status where the journal cannot be written, so that nothing can go on.
+// Exit status where the journal cannot be written, so that nothing can continue.
 inline constexpr int kTaskBroken = 4;
 
 // Returns trainings/<id>.log, and creates the folder.

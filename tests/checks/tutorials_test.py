@@ -120,7 +120,7 @@ def first_difference(shown, printed):
             skipping = True
             continue
         pattern = pattern_of(line)
-        # After "...", the text goes on at the first line that agrees, or at the end if no "..."
+        # After "...", the text continues at the first line that agrees, or at the end if no "..."
         # follows.
         while skipping and place < len(printed) and not pattern.fullmatch(printed[place]):
             place += 1

@@ -81,7 +81,7 @@ TEST(ChangingPackets, FollowTheSchedule) {
   EXPECT_NEAR(static_cast<double>(line.links[0].busy), static_cast<double>(end), 0.1 * end);
 }
 
-// However long the link is out, no frame passes, and the flow goes on when it is back: what waits
+// However long the link is out, no frame passes, and the flow continues when it is back: what waits
 // in the queue leaves at once. Packets and flow differ by what TCP takes to grow again.
 TEST(ChangingPackets, StopInAnOutageOfAnyLength) {
   for (const TimeNs length : {3 * kSecond, 200 * kSecond, 7'200 * kSecond}) {

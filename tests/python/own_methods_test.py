@@ -304,7 +304,7 @@ class OwnMethodsTest(unittest.TestCase):
                 policies=["m"],
                 out=self.folder / "object",
             )
-        # The interpreter goes on as before.
+        # The interpreter continues as before.
         run = legacy.run(**SMALL, policies=["topk@5%"], out=self.folder / "after")
         self.assertEqual([policy for policy, _ in run.curves], ["topk@5%"])
 

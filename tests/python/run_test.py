@@ -367,7 +367,8 @@ class RunTest(unittest.TestCase):
         said = process.communicate(timeout=60)[1]
         self.assertLess(time.monotonic() - begin, 5)
         self.assertTrue(
-            said.endswith(f"KeyboardInterrupt\ninterrupted; legacy.resume('{out}') goes on\n"), said
+            said.endswith(f"KeyboardInterrupt\ninterrupted; legacy.resume('{out}') continues\n"),
+            said,
         )
         done = len(column(legacy.read(out).steps, "step"))
         self.assertTrue(0 < done < 600, done)

@@ -48,7 +48,7 @@ struct StepSeconds {
   // pass.
   std::optional<double> whole;
   std::vector<Bucket> buckets;  // the work's buckets, in its order
-  double after = 0;             // backward pass behind the last bucket
+  double after = 0;             // backward pass after the last bucket
 };
 
 // A StepClock prices steps.

@@ -38,7 +38,7 @@ class Grammar {
   // Returns the entropy in nats of a word whose predecessor is unknown.
   double WordEntropy() const;
   // Returns `count` words of the split `part`, each a pure function of vocabulary, part and
-  // position, starting behind an "<eos>".
+  // position, starting after an "<eos>".
   std::vector<int32_t> Draw(uint32_t part, int64_t count) const;
   // Returns a pronounceable name of each word.
   std::vector<std::string> Names() const;

@@ -38,7 +38,7 @@ class ImageFile {
   // Returns the next `most` bytes, fewer where the file ends. Memory grows with the bytes read.
   // Throws Error where gzip's stream is truncated or fails its own checksum.
   std::vector<uint8_t> Read(uint64_t most);
-  // Throws Error where the file goes on.
+  // Throws Error where the file continues.
   void ExpectEnd();
   uint64_t offset() const { return offset_; }
 

@@ -123,7 +123,7 @@ const std::vector<MethodInfo>& TokenModels() {
       "Radford et al.: Language Models are Unsupervised Multitask Learners, 2019";
   static const std::vector<MethodInfo> rows = {
       {"lstm",
-       "embedding, LSTM layers, decoder; the state goes on from window to window",
+       "embedding, LSTM layers, decoder; the state continues from window to window",
        "Zaremba, Sutskever, Vinyals: Recurrent Neural Network Regularization, 2014; tied: Press, "
        "Wolf, EACL 2017",
        {{"hidden", "1500", "1 to 16384", "numbers of a layer, and of a word"},

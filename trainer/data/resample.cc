@@ -22,7 +22,7 @@ struct __attribute__((packed, may_alias)) TwoPixelsAnywhere {
 };
 
 // Taps are the weights of one axis: output i is the sum of weight[i * most + t] times input
-// first[i] + t, t < most. Weights behind the last one are 0.
+// first[i] + t, t < most. Weights after the last one are 0.
 struct Taps {
   int most = 0;
   std::vector<int> first;
@@ -197,7 +197,7 @@ void Resample(const PixelWindow& window, const AxisBox& columns, const AxisBox& 
     for (int t = 0; t < taps.most; ++t) std::fill_n(to + kPixelValues * t, kPixelValues, from[t]);
   }
   const int64_t values = int64_t{kPixelValues} * (columns.end - first_column);
-  // Pixels behind the last one meet weights of 0.
+  // Pixels after the last one meet weights of 0.
   std::vector<float> sums(static_cast<size_t>(values + group_values));
   std::vector<float> line(static_cast<size_t>(kPixelValues) * size);
   std::vector<uint8_t> bytes(line.size());

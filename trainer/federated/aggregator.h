@@ -59,7 +59,7 @@ struct AggregatorTraits {
   int fragments = 1;
   int64_t overlap = 0;
   double mix = 0;
-  // True where clients' optimizers go on in their next tasks, unless they are told not to.
+  // True where clients' optimizers continue in their next tasks, unless they are told not to.
   bool keeps_optimizer = false;
   // Kernel of the clock that makes a version of the mean (compress/kernel_costs.h), where clients
   // do.

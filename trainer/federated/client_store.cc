@@ -254,7 +254,7 @@ void ClientStore::Load(StateReader& in) {
         in.Number("kind of a state", static_cast<uint64_t>(StateKind::kBatchNorm)));
     const Place place = {in.Number("offset of a state", end_), in.Number("bytes of a state", end_)};
     if (place.bytes + sizeof(RecordHeader) > end_ - place.offset) {
-      throw Error("state of client " + std::to_string(client) + ": behind the end of the log");
+      throw Error("state of client " + std::to_string(client) + ": after the end of the log");
     }
     index_[{client, kind}] = place;
     live_ += place.bytes + sizeof(RecordHeader);

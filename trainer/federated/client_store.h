@@ -6,7 +6,7 @@
 //            the bytes
 //
 // A log only grows: a checkpoint is the index of its records and its length, and what follows is
-// cut off when a run goes on from there. Where more than half of a log is replaced or dropped, a
+// cut off when a run continues from there. Where more than half of a log is replaced or dropped, a
 // checkpoint begins a new one, DIR/clients-N.log with the next N.
 #pragma once
 
@@ -48,7 +48,7 @@ class ClientStore {
   // Writes all states to the log and the log to the disk, and the index to `out`. Logs stay that
   // the two calls before this one refer to.
   void Save(StateWriter& out);
-  // Goes on from there. Throws Error where the log is gone or too short.
+  // Continues from there. Throws Error where the log is gone or too short.
   void Load(StateReader& in);
   // Removes all logs.
   void Remove();

@@ -18,7 +18,7 @@ constexpr const char* kDelta = "delta:";
 constexpr uint64_t kSeedOfServer = 0x646F776E6C696E6BULL;
 constexpr uint64_t kMostVersion = uint64_t{1} << 62;
 
-// Returns the number behind the last '@', or the fallback.
+// Returns the number after the last '@', or the fallback.
 double ParameterOf(const std::string& text, const ParameterSpec& spec) {
   const size_t at = text.rfind('@');
   if (at == std::string::npos) return spec.fallback;

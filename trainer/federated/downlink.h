@@ -88,7 +88,7 @@ class Downlink {
   // Returns the device work of decoding one message of each layer; nothing with dense.
   WorkList DecodeWork() const;
 
-  // Append and restore the state behind a version. Its weights are the caller's.
+  // Append and restore the state after a version. Its weights are the caller's.
   void Save(StateWriter& out) const;
   void Load(StateReader& in);
 

@@ -7,7 +7,7 @@
 namespace legacy {
 namespace {
 
-// Returns the position behind the last layer of each fragment: layers whose middle lies in its part
+// Returns the position after the last layer of each fragment: layers whose middle lies in its part
 // of the elements, one at least.
 std::vector<size_t> EndsOf(std::span<const Unit> layers, size_t fragments) {
   const auto numel = static_cast<double>(layers.back().offset + layers.back().numel);

@@ -15,7 +15,7 @@ namespace legacy {
 struct Fragment {
   int64_t offset = 0;
   int64_t numel = 0;
-  // Units with offsets in the whole model. Their ids go on behind those of the fragments before.
+  // Units with offsets in the whole model. Their ids continue after those of the fragments before.
   UnitPlan plan;
 };
 
@@ -25,7 +25,7 @@ std::vector<Fragment> CutFragments(std::span<const Unit> layers, int fragments, 
                                    const BucketOptions& buckets);
 
 // Local steps of a fragment's turn are those from `first` on, up to `end`, of the steps of a
-// version; the fragment leaves behind step `sent` and arrives at the end.
+// version; the fragment leaves after step `sent` and arrives at the end.
 struct FragmentTurn {
   int64_t first = 0;
   int64_t sent = 0;

@@ -4,7 +4,7 @@
 // same weights to the bit. Process 0 leads: it has the policy, simulates the network and writes.
 //
 // All processes call the same functions in the same order, from one thread each. A process that
-// cannot go on ends all of them (Fail), and so does one that dies: the calls of the others throw
+// cannot continue ends all of them (Fail), and so does one that dies: the calls of the others throw
 // Error, with the message of the one that failed.
 #pragma once
 

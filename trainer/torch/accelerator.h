@@ -44,7 +44,7 @@ class Accelerator {
 };
 
 // Opens the GPU of a process that has this number on its machine: the first GPU that CUDA shows for
-// 0, the next one for 1, and so on, beginning anew behind the last. Where no GPU can be used,
+// 0, the next one for 1, and so on, beginning again after the last. Where no GPU can be used,
 // returns null, and `why` says what is missing.
 std::shared_ptr<Accelerator> OpenGpu(std::string* why, int local_rank = 0);
 

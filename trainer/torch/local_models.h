@@ -1,10 +1,11 @@
 // Local models are those of local SGD (Stich, "Local SGD Converges Fast and Communicates Little",
 // ICLR 2019) and of DiLoCo (Douillard et al., "DiLoCo: Distributed Low-Communication Training of
 // Language Models", 2023): every worker trains a model of its own for H steps; then the workers
-// exchange what they moved, and all go on from weights that they agree on. Instead of a gradient, a
-// worker exchanges d = weights agreed on - its weights. An outer optimizer takes the mean of d as
-// the gradient of the weights agreed on; at rate 1 and without momentum, with the dense scheme,
-// that gives the mean of the models. The state of the inner optimizer stays with the worker.
+// exchange what they moved, and all continue from weights that they agree on. Instead of a
+// gradient, a worker exchanges d = weights agreed on - its weights. An outer optimizer takes the
+// mean of d as the gradient of the weights agreed on; at rate 1 and without momentum, with the
+// dense scheme, that gives the mean of the models. The state of the inner optimizer stays with the
+// worker.
 #pragma once
 
 #include <cstdint>

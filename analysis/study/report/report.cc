@@ -68,7 +68,7 @@ std::string WhatIsMissing(const Study& study, const Counts& points, const Counts
   std::string text;
   if (points.pending > 0) {
     text += fmt::format(
-        "**Not finished:** {} of {} points and {} of {} trainings wait; `{} resume` goes on with "
+        "**Not finished:** {} of {} points and {} of {} trainings wait; `{} resume` continues with "
         "them. All that follows is of the {} points that are done.\n\n",
         points.pending, points.all(), trainings.pending, trainings.all(), CommandOf("legacy-study"),
         points.done);

@@ -165,7 +165,7 @@ class HostBlock {
   }
   // Merges the threads of a warp that reach this call at the same time with the same key, before an
   // atomic; callers must not rely on which threads are merged. Returns true for the thread that
-  // goes on, whose x then holds the sums over all threads merged with it.
+  // continues, whose x then holds the sums over all threads merged with it.
   template <class... T>
   bool Combine(uint32_t, T&...) {
     return true;

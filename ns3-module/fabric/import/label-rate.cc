@@ -59,7 +59,7 @@ class LabelReader
         }
     }
 
-    /// Moves behind `word`, in any case. Returns false where the text goes on with another one.
+    /// Moves behind `word`, in any case. Returns false where the text continues with another one.
     bool Take(std::string_view word)
     {
         if (m_text.size() - m_at < word.size())

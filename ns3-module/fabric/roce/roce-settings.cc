@@ -280,7 +280,7 @@ std::vector<RoceRow> MakeRows()
         EitherRow("marking",
                   &S::marksAtRandom,
                   {"hash", "random"},
-                  "hash of seed, port and count, or drawn anew for each step"),
+                  "hash of seed, port and count, or drawn again for each step"),
         EitherRow("mark-at",
                   &S::markAtEnqueue,
                   {"dequeue", "enqueue"},
@@ -313,7 +313,7 @@ std::vector<RoceRow> MakeRows()
         {{"idle",
           "reset",
           "reset, keep, message",
-          "rates and windows begin anew after an idle time, never, or with each message"},
+          "rates and windows begin again after an idle time, never, or with each message"},
          ReadIdle,
          [](const S& s) { return ExactText(static_cast<int>(s.idle)); }},
     };

@@ -36,7 +36,7 @@ struct RoceStorm
     TimeNs length = 0;
 };
 
-/// When rates and windows of queue pairs begin anew.
+/// When rates and windows of queue pairs begin again.
 enum class RoceIdle : uint8_t
 {
     Reset,   ///< after an idle time, where the congestion control says so
@@ -112,7 +112,7 @@ struct RoceSettings
     bool dropsAllowed = false; ///< a lost lossless frame does not end the run
     std::optional<EcnProfile> ecn; ///< where ports mark; nothing: nowhere
     std::string ecnText;           ///< the same
-    bool marksAtRandom = false;    ///< marks are drawn anew for each graph; else by a hash
+    bool marksAtRandom = false;    ///< marks are drawn again for each graph; else by a hash
     bool markAtEnqueue = false; ///< by the queue with the arriving frame; else behind a leaving one
     /// Windows, rates and time-outs take the largest round trip of the fabric for all pairs.
     bool roundTripOfFabric = false;

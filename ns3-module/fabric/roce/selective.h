@@ -4,7 +4,7 @@
 // arrived is lost when one that was sent `reorder` frames later has. The first loss begins a
 // recovery, which lasts until all that had been sent at its begin is acknowledged; in it each lost
 // frame is sent again once, ahead of new ones. What is lost twice waits for a time-out, which sends
-// the first missing frame again, and anew the lost ones behind it.
+// the first missing frame again, and again the lost ones behind it.
 //
 //   SelectiveSender sender;
 //   sender.Open(span, reorder);          // the only call that allocates
@@ -166,7 +166,7 @@ class SelectiveSender
     uint64_t m_reorder = 1;
     PsnBits m_arrived;
     uint64_t m_ahead = 0;
-    uint64_t m_behind = 0;  ///< behind the last frame that has arrived
+    uint64_t m_behind = 0;  ///< after the last frame that has arrived
     uint64_t m_expired = 0; ///< behind the frame that a time-out took for lost
     uint64_t m_cursor = 0;  ///< lost frames below have been sent again
     bool m_hole = false;    ///< the frame at m_cursor is lost
@@ -215,7 +215,7 @@ class SelectiveReceiver
 
   private:
     PsnBits m_arrived;
-    uint64_t m_behind = 0; ///< behind the last frame that has arrived
+    uint64_t m_behind = 0; ///< after the last frame that has arrived
 };
 
 } // namespace legacy::fabric

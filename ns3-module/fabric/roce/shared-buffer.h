@@ -59,7 +59,7 @@ class SharedBuffer
     /// Lets a frame that was admitted go.
     void Release(int port, RoceClass of, int64_t bytes);
 
-    /// Return whether the peer of a port is to be paused, or may go on. Between them nothing
+    /// Return whether the peer of a port is to be paused, or may continue. Between them nothing
     /// changes.
     bool WantsPause(int port) const;
     bool WantsResume(int port) const;

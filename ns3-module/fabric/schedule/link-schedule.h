@@ -34,7 +34,7 @@ class LinkSchedule
 {
   public:
     /// The points ascend strictly and begin at 0. With a `period` after the last of them the curve
-    /// begins anew at each multiple of it; with kNever the last rate holds. Throws Error on
+    /// begins again at each multiple of it; with kNever the last rate holds. Throws Error on
     /// anything else, and where no rate is above 0.
     explicit LinkSchedule(std::vector<RatePoint> points, TimeNs period = kNever);
 

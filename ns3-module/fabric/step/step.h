@@ -133,7 +133,7 @@ class StepSimulator
     };
 
     State Save() const;
-    /// Goes on from a state, of a simulator on the same fabric. The timings of its steps are
+    /// Continues from a state, of a simulator on the same fabric. The timings of its steps are
     /// simulated again where they are needed, and count as memoised.
     void Load(State state);
 

@@ -11,7 +11,7 @@
 //                            default: all, ascending
 //
 // Steps are taken in ascending order of their numbers; every worker of the trace must be in every
-// step. A run that is longer than the trace starts it anew.
+// step. A run that is longer than the trace starts it again.
 #pragma once
 
 #include "base/settings.h"

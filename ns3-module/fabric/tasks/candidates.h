@@ -64,7 +64,7 @@ class Candidates
                const ClientAvailability& availability,
                std::vector<int64_t> weights = {});
 
-    /// Goes on to the time `now`, which does not go back.
+    /// Continues to the time `now`, which does not go back.
     void Advance(TimeNs now);
     /// Says that a client got a task, or has none any more.
     void SetBusy(int64_t client, bool busy);

@@ -141,7 +141,7 @@ class RoundRobin : public Selection
     }
 
   private:
-    int64_t m_next = 0; ///< client behind the last that was chosen
+    int64_t m_next = 0; ///< client after the last that was chosen
 };
 
 /// Chooses among d drawn candidates those of the largest last loss.

@@ -101,7 +101,7 @@ class Selection
 struct SelectionRow
 {
     std::string name;
-    std::string keys;         ///< as they stand behind the name: "[:d=N]"
+    std::string keys;         ///< as they stand after the name: "[:d=N]"
     std::string help;         ///< whom it prefers
     bool readsLosses = false; ///< only a training has them
     /// Makes one with what the settings say. Throws Error.

@@ -94,7 +94,7 @@ struct RoundRow
     int64_t carriedUp = 0;
     double stalenessMean = 0; ///< of counted tasks
     int64_t stalenessMax = 0;
-    bool extended = false; ///< true where it went on behind its deadline
+    bool extended = false; ///< true where it continued after its deadline
     /// The task whose arrival ended the round, where one did.
     std::optional<TaskRow> critical;
 };

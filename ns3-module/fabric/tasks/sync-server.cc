@@ -132,7 +132,7 @@ class SyncServer : public ServerBase
     }
 
     /// Sleeps until somebody's availability changes. Where clients were there, and a draw refused
-    /// them all, the next round draws anew.
+    /// them all, the next round draws again.
     void WaitForClients(TaskSink& sink)
     {
         if (m_candidates.Count() > 0 && ++m_refusals < kTasksWithoutVersion)
@@ -230,7 +230,7 @@ class SyncServer : public ServerBase
     int64_t m_counted = 0;
     int64_t m_refusals = 0; ///< draws in a row that refused everybody
     bool m_open = false;    ///< true while a round lasts
-    bool m_due = false;     ///< true behind its deadline
+    bool m_due = false;     ///< true after its deadline
 };
 
 } // namespace

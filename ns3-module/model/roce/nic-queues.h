@@ -40,7 +40,7 @@ class NicQueues
     }
 
     /**
-     * Adds a queue pair behind those that may send.
+     * Adds a queue pair after those that may send.
      * \param number of the queue pair, which is not among them
      */
     void Append(uint32_t number);

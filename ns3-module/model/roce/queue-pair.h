@@ -166,9 +166,9 @@ struct QueuePair
     uint32_t receiving{0}; //!< index of the message of `expected`
 
     // Sender.
-    uint64_t end{0};         //!< behind the last frame of all messages
+    uint64_t end{0};         //!< after the last frame of all messages
     uint64_t next{0};        //!< frame to send next
-    uint64_t sentTo{0};      //!< behind the last frame that was ever sent
+    uint64_t sentTo{0};      //!< after the last frame that was ever sent
     uint64_t acked{0};       //!< all below have been acknowledged
     int64_t inFlight{0};     //!< wire bytes sent from `acked` on that are not known to have arrived
     Picoseconds ready{0};    //!< from when it may send

@@ -61,7 +61,7 @@ class QueuePairs
     }
 
     /**
-     * Adds a message behind those of a queue pair, whose state is as new where the settings say
+     * Adds a message after those of a queue pair, whose state is as new where the settings say
      * so. Queue pairs of a connection take messages in turn; they are opened with the first one.
      * \param connection of the message
      * \param graph number of the graph that sends it

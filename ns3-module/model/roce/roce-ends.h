@@ -62,7 +62,7 @@ class RoceEnds
      */
     virtual void OnCardEvent(RoceEventKind kind, uint32_t a) = 0;
     /**
-     * The run cannot go on.
+     * The run cannot continue.
      * \param message why
      */
     virtual void OnFailure(const std::string& message) = 0;

@@ -81,7 +81,7 @@ class RoceLine
         return m_untilLoss-- == 0;
     }
 
-    /// Losses are drawn anew from now on.
+    /// Losses are drawn again from now on.
     void ResetLosses()
     {
         m_losses = 0;

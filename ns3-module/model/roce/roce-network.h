@@ -58,7 +58,7 @@ class RoceNetwork : private RoceEventSink
         return m_frames;
     }
     /**
-     * Sends an ACK, NAK or CNP, behind those that wait.
+     * Sends an ACK, NAK or CNP, after those that wait.
      * \param link first of its way
      * \param frame with `at` as the time from which it may leave
      */
@@ -126,7 +126,7 @@ class RoceNetwork : private RoceEventSink
     /// Marks are drawn as on a new network from now on.
     void ResetMarks();
     /**
-     * Losses, and marks where they are drawn, are drawn anew from now on.
+     * Losses, and marks where they are drawn, are drawn again from now on.
      * \param draws number of such draws before
      */
     void ResetLosses(uint64_t draws);

@@ -38,7 +38,7 @@ class RocePause
     }
 
     /**
-     * \param at when the port goes on
+     * \param at when the port continues
      */
     void End(Picoseconds at);
 

@@ -36,7 +36,7 @@ class RocePauses
      * \param settings of pauses
      * \param ports by directed link
      * \param sink gets the events
-     * \param ends is told where the run cannot go on
+     * \param ends is told where the run cannot continue
      */
     RocePauses(const fabric::Topology* topology,
                const fabric::RoceSettings* settings,
@@ -52,7 +52,7 @@ class RocePauses
      */
     DirectedLink Pause(DirectedLink cause, Picoseconds from);
     /**
-     * Lets the port that sends over a link go on.
+     * Lets the port that sends over a link continue.
      * \param cause the link
      * \param from when the frame may leave that says so
      * \return the port that is to send the frame
@@ -61,15 +61,15 @@ class RocePauses
     /**
      * A PFC frame has arrived.
      * \param link the port that it is about
-     * \param quanta for how long that is paused; 0: it goes on
+     * \param quanta for how long that is paused; 0: it continues
      * \param at when it arrived
-     * \return true where the port goes on
+     * \return true where the port continues
      */
     bool OnFrame(DirectedLink link, int quanta, Picoseconds at);
     /**
      * An event of kind PauseEnd has come.
      * \param link the port
-     * \return true where the port goes on
+     * \return true where the port continues
      */
     bool OnPauseEnd(DirectedLink link);
     /**

@@ -244,7 +244,7 @@ bool RoceSender::Repeat(uint32_t number, const Frame& ack, Picoseconds now)
     else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
     {
         // NAKs put time-outs off. Where all that is sent again is lost again, and again answered by
-        // a NAK, they are counted as time-outs, or that would go on for ever.
+        // a NAK, they are counted as time-outs, or that would continue for ever.
         if (now - pair.changed < m_timeouts.Of(pair))
         {
             GoBack(number, now, false);

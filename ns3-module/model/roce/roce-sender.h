@@ -33,7 +33,7 @@ class RoceSender
      * \param control congestion control
      * \param pairs all queue pairs
      * \param network over which they send
-     * \param ends is told where the run cannot go on
+     * \param ends is told where the run cannot continue
      * \param listener is told of time-outs
      */
     RoceSender(const fabric::Topology& topology,

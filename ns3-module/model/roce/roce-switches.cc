@@ -116,7 +116,7 @@ void RoceSwitches::Drop(DirectedLink link, uint32_t frame, bool lossless)
         m_ends->OnFailure("switch " + m_topology->NodeName(node) + " at " +
                           FormatTime(RoceNow() / fabric::kPicosecondsPerNs) +
                           ": no room for a frame of the lossless class, as its headroom is too "
-                          "small (roce:headroom=auto reckons it, pfc-drops=allow goes on)");
+                          "small (roce:headroom=auto reckons it, pfc-drops=allow continues)");
     }
 }
 

@@ -35,7 +35,7 @@ class RoceSwitches
      * \param seed of marks
      * \param ports by directed link
      * \param frames all frames
-     * \param ends is told of frames that waited, and where the run cannot go on
+     * \param ends is told of frames that waited, and where the run cannot continue
      */
     RoceSwitches(const fabric::Topology* topology,
                  const fabric::RoceSettings* settings,
@@ -88,7 +88,7 @@ class RoceSwitches
      * Lets a frame go that was admitted.
      * \param link by which it leaves
      * \param frame the frame
-     * \return the link by which it came, where its port may go on now; -1: it is not paused
+     * \return the link by which it came, where its port may continue now; -1: it is not paused
      */
     DirectedLink Release(DirectedLink link, uint32_t frame);
     /**
@@ -106,7 +106,7 @@ class RoceSwitches
     void Bite(DirectedLink link, uint32_t frame);
 
     /**
-     * Marks at random are drawn anew from now on.
+     * Marks at random are drawn again from now on.
      * \param draws number of such draws before
      */
     void SetDraws(uint64_t draws)

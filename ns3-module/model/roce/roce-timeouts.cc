@@ -51,7 +51,7 @@ Picoseconds RoceTimeouts::Of(const QueuePair& pair) const
     }
     if (m_settings->rto == 0)
     {
-        // The frame that asks for an ACK leaves behind those that ask for none.
+        // The frame that asks for an ACK leaves after those that ask for none.
         const double gap =
             std::max(static_cast<double>(pair.course->slowestFrame),
                      fabric::RoceWireTime(pair.course->path.frameBytes, pair.Rate()));

@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// A Resumption is where a training goes on: rows up to this version are written.
+// A Resumption is where a training continues: rows up to this version are written.
 struct Resumption {
   int64_t version = 0;
   TimeNs end = 0;  // of that version

@@ -20,14 +20,14 @@ def run(scenario=None, *, preset="", progress=True, **options):
     one. ns3: a dict of ns-3 attributes. progress: True to show the progress on sys.stderr.
 
     Ctrl-C ends the run after its step: it raises KeyboardInterrupt, read() reads the results so
-    far, and resume() goes on. Other Python threads run meanwhile.
+    far, and resume() continues. Other Python threads run meanwhile.
     """
     parts, call = _parts(scenario, preset, options)
     return _results(_legacy.run(parts, f"legacy.run({call})", _log(progress)))
 
 
 def resume(run, *, progress=True, **options):
-    """Goes on with an interrupted run() from its last checkpoint, and returns its results, which
+    """Continues with an interrupted run() from its last checkpoint, and returns its results, which
     are those of an undisturbed run.
 
     run: the run directory, or what read() returned. options: those that may differ from the run's

@@ -228,7 +228,7 @@ class Comparison : public TimedRun {
   // Reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
   std::optional<Recorder> recorder_;
-  // The piece that a resumed run goes on with, and the number of its steps that are done.
+  // The piece that a resumed run continues with, and the number of its steps that are done.
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
@@ -392,7 +392,7 @@ void Comparison::Load(const SectionFile& from, std::span<const TimedNetwork> tim
     }
   });
   const TimedPiece& piece = pieces[first_piece_];
-  std::fprintf(log_, "goes on behind step %lld of method %s, seed %llu (%s)\n",
+  std::fprintf(log_, "continues after step %lld of method %s, seed %llu (%s)\n",
                static_cast<long long>(first_step_), piece.method->name.c_str(),
                static_cast<unsigned long long>(piece.seed), from.path().c_str());
 }

@@ -21,7 +21,7 @@ class Arguments : public ::testing::Test {
     app_.require_subcommand(0, 1);
   }
 
-  // Returns the exit status, -1 if the program goes on; out_ and err_ keep what was printed.
+  // Returns the exit status, -1 if the program continues; out_ and err_ keep what was printed.
   int Parse(const std::vector<std::string>& arguments) {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();

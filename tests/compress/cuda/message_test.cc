@@ -172,7 +172,7 @@ TEST(CudaMessage, IsReadBack) {
       const auto expected = OnCpu(all, u);
       ASSERT_TRUE(expected);
       ExpectRead(got, all, u, *expected);
-      // Only zeros up to a whole word are written behind the values.
+      // Only zeros up to a whole word are written after the values.
       const MessageUnit& unit = all.units[u];
       const int64_t end = unit.values + unit.value_bytes;
       for (int64_t i = end; i < (end + 3) / 4 * 4; ++i) EXPECT_EQ(got.values[i], std::byte{0});

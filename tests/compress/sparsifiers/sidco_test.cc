@@ -108,7 +108,7 @@ TEST(Sidco, AdaptsAfterAWindowThatWasOff) {
   state.numbers = {1, 0, 0, 0.01};                           // one stage,
   for (int i = 0; i < 10; ++i) EXPECT_EQ(step(laplace), 1);  // which fits
   for (int i = 0; i < 4; ++i) EXPECT_EQ(step(gaussian), 1);
-  EXPECT_EQ(step(gaussian), 0);  // the number is chosen anew
+  EXPECT_EQ(step(gaussian), 0);  // the number is chosen again
   EXPECT_GT(step(gaussian), 1);
 }
 

@@ -159,7 +159,7 @@ TEST(FlowEngineChanges, CancelledFlowsLeaveTheirShareAtOnce) {
 TEST(FlowEngineChanges, AbortFindsFlowsInEveryState) {
   Fabric fabric(Plain(8 * kMega, 100 * kMilli), MakeFlowEngine);
   // 1 MB takes a second. Flow 0 is withdrawn in its last latency, 1 while it is sent, 2 while it
-  // waits; 3 and 4 go on without them.
+  // waits; 3 and 4 continue without them.
   const std::vector<TimeNs> arrivals = fabric.Run({
       {0, {0, 1, 1'000'000}, 1'050 * kMilli},
       {0, {0, 1, 1'000'000}, 1'500 * kMilli},

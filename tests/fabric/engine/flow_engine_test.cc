@@ -127,7 +127,7 @@ TEST(FlowEngine, RingsTakeTheirClosedForms) {
   }
 }
 
-// The oracle computes all rates anew at every event, by raising them together.
+// The oracle computes all rates again at every event, by raising them together.
 std::vector<double> SlowArrivals(const Topology& topology, const Placement& placement,
                                  const std::vector<Schedule::Entry>& entries) {
   struct Running {

@@ -26,7 +26,7 @@ class Regions : public testing::Test {
     files_.Write("p.csv", kPrices);
   }
 
-  // Imports a file with these lines behind those of matrix and prices.
+  // Imports a file with these lines after those of matrix and prices.
   ImportedTopology Make(const std::string& yaml, const std::string& options = "") {
     const std::string path = files_.Write("r.yaml", "matrix: m.csv\nprices: p.csv\n" + yaml + "\n");
     return Import("regions:" + path + options);

@@ -168,7 +168,7 @@ void ExpectAnyEventsAreTaken(const std::string& text, double line) {
   EXPECT_EQ(allocations, before);
 }
 
-// Whatever happens, a queue pair may go on, and no call allocates.
+// Whatever happens, a queue pair may continue, and no call allocates.
 TEST(RoceControls, AnyEventsLeaveARateAndAWindowAndAllocateNothing) {
   for (const char* text : {"none", "dcqcn", "dcqcn:parameters=mellanox", "dcqcn:parameters=hpcc",
                            "hpcc", "timely", "timely:patched=on", "swift", "swift:ai=1000000"}) {

@@ -51,7 +51,7 @@ TEST(Hpcc, FollowsAHandMadeSequence) {
   EXPECT_EQ(state.reference, 100e3);  // frame 2 was sent before the last update: W_c stays
 
   // A quiet round trip: u = 0 with tau = T. U = 0 < eta, below maxStage: W_c + W_AI, at most
-  // W_init. Frame 20 was sent behind the first ACK.
+  // W_init. Frame 20 was sent after the first ACK.
   records = {{{100e9, 22 * kUs, 1'025'000, 0}, {400e9, 23 * kUs, 9'050'000, 0}}};
   pair.Ack(HpccAck(21, 40, records));
   EXPECT_EQ(state.utilisation, 0);

@@ -113,7 +113,7 @@ TEST(Step, StragglersDelayTheOthersThroughTheCollective) {
   const StepTiming late = Network(2).Time(traffic);
   EXPECT_EQ(late.total, 50'000 + even);
   // Worker 1 received worker 0's first chunk long before, so that both its rounds leave at once:
-  // the second arrives right behind the first.
+  // the second arrives right after the first.
   EXPECT_EQ(late.buckets[0].callDone[0],
             (std::vector<TimeNs>{50'000 + 4'000 + 1'000, 50'000 + 8'000}));
 }

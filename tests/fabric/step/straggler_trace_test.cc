@@ -42,7 +42,7 @@ TEST_F(TraceTest, ATypicalWorkerOfEachStepIsOne) {
   const auto model = Make(kPlain);
   EXPECT_EQ(model->Factors(3, 1, 0), (std::vector<double>{1, 1, 3}));
   EXPECT_EQ(model->Factors(3, 1, 1), (std::vector<double>{1, 0.5, 1.5}));
-  EXPECT_EQ(model->Factors(2, 1, 3), (std::vector<double>{1, 0.5})) << "starts anew";
+  EXPECT_EQ(model->Factors(2, 1, 3), (std::vector<double>{1, 0.5})) << "starts again";
   EXPECT_TRUE(model->Transient());
   EXPECT_FALSE(Make(kPlain, ",lasting=run")->Transient());
   EXPECT_EQ(Make(kPlain, ",lasting=2")->Factors(3, 1, 1), (std::vector<double>{1, 1, 3}));

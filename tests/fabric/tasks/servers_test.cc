@@ -144,7 +144,7 @@ TEST(SyncServer, DeadlinesWaitOrSkip) {
 
   options = Sync(10, 1);
   options.deadline = 0;
-  run = RunTasks(Stairs(options));  // goes on to the first arrival
+  run = RunTasks(Stairs(options));  // continues to the first arrival
   EXPECT_EQ(run.end, kSecond);
   options.skip = true;
   EXPECT_NE(RunTasks(Stairs(options)).stop.find("1000 late"), std::string::npos);
@@ -229,7 +229,7 @@ TEST(SyncServer, TheServerLearnsOfALossAfterTheTimeOfDetection) {
   wanted.dropout = "1";
   wanted.detection = 5 * kSecond;
   const TaskRun run = RunTasks(wanted);
-  // A hundred rounds, each until 5 s behind the last loss, which is within the second of work.
+  // A hundred rounds, each until 5 s after the last loss, which is within the second of work.
   EXPECT_GT(run.end, 100 * 5 * kSecond);
   EXPECT_LT(run.end, 100 * 6 * kSecond);
 }

@@ -44,7 +44,7 @@ TEST(RoceEdges, ManyMessagesOnOneQueuePair) {
               2000 + Nanoseconds(102, 100 * kGbps) * (65'536 + 1), 3);
 }
 
-// Sends 2^40 bytes and then one byte, and goes on with the last two frames of the former at once.
+// Sends 2^40 bytes and then one byte, and continues with the last two frames of the former at once.
 class EndOfALongMessage : public fabric::FlowGraph {
  public:
   explicit EndOfALongMessage(packet::QueuePairs& pairs) : pairs_(pairs) {}
@@ -222,7 +222,7 @@ TEST(RoceEdges, MessagesAreWithdrawn) {
   EXPECT_EQ(graph.carried % (8 * 4096), 0);
 }
 
-// Those of two queue pairs are under way together, and the third is behind the first.
+// Those of two queue pairs are under way together, and the third is after the first.
 TEST(RoceEdges, MessagesOfSeveralQueuePairsAreWithdrawn) {
   Withdrawn graph;
   Withdraw("roce:cc=none,qps=2", graph);

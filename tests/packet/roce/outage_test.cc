@@ -54,7 +54,7 @@ struct Line {
 
 const std::vector<fabric::Flow> kIncast = {{0, 1, kBytes}, {2, 1, kBytes}, {1, 3, kBytes}};
 
-// Neither the receiver's link nor a sender's passes a frame while it is out; then all goes on.
+// Neither the receiver's link nor a sender's passes a frame while it is out; then all continues.
 TEST(RoceOutages, StopAllFramesAndGoOn) {
   for (const std::string options :
        {"cc=none", "cc=dcqcn", "cc=hpcc", "cc=timely", "cc=swift", "cc=none,pfc=off",

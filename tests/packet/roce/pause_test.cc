@@ -234,7 +234,7 @@ TEST(RocePause, RingsDeadlockAndTheCycleIsNamed) {
   }
 }
 
-// A host whose card pauses all the time stops those who send to it, until it ends. Others go on.
+// A host whose card pauses all the time stops those who send to it, until it ends. Others continue.
 TEST(RocePause, AStormStopsWhoSendsToIt) {
   const std::vector<fabric::Flow> flows = {{0, 1, 1'000'000}, {2, 3, 1'000'000}};
   const fabric::Topology star = Star(4, 100 * kGbps, 1000);

@@ -201,7 +201,7 @@ TEST(RoceTrains, RunsAreDeterministic) {
   }
 }
 
-// DCQCN's queue pairs make trains while their frames meet no queue, and begin anew behind a break:
+// DCQCN's queue pairs make trains while their frames meet no queue, and begin again after a break:
 // an incast of those that did has the times that it has without.
 TEST(RoceTrains, DcqcnsIncastsHaveNone) {
   const auto run = [](const std::string& train) {

@@ -277,7 +277,7 @@ class FederatedRun(unittest.TestCase):
         found = subprocess.run([FEDERATED, "doctor", str(whole)], text=True, capture_output=True,
                                check=True).stdout
         self.assertEqual(found.count("A round waits for its last counted task"), 2)
-        self.assertEqual(found.count("Remedies (simulated anew, 6 rounds each)"), 2)
+        self.assertEqual(found.count("Remedies (simulated again, 6 rounds each)"), 2)
         # What is simulated as it is takes the run's time.
         lines = [line.split() for line in found.splitlines() if line.startswith("as it is")]
         ends = {row["policy"]: float(row["end"]) for row in rows(whole, "rounds.csv")}
@@ -349,7 +349,7 @@ class FederatedRun(unittest.TestCase):
         return done.stderr
 
     def killed(self, name, *options):
-        """Kills a run, which goes on each time, and expects the files of a whole one."""
+        """Kills a run, which continues each time, and expects the files of a whole one."""
         options = [*options, "--rounds=10" if FEW else "--rounds=30", "--train-limit=240",
                    "--checkpoint=1ms"]
         whole = self.run_to_end(name + "-whole", *options, "--checkpoint=off")
@@ -569,7 +569,7 @@ class FederatedRun(unittest.TestCase):
                                check=True).stdout
         self.assertEqual(found.count("A version ends when all clients have everything"), 2)
         self.assertEqual(found.count("The slowest hop is "), 2)
-        self.assertEqual(found.count("Remedies (simulated anew, 6 rounds each)"), 2)
+        self.assertEqual(found.count("Remedies (simulated again, 6 rounds each)"), 2)
         remedies = [line.rsplit(maxsplit=6) for line in found.splitlines()
                     if line.startswith(("as it is", "half", "lines", "work", "the slowest"))]
         self.assertEqual(len(remedies), 2 * 5)

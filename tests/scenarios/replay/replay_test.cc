@@ -557,13 +557,13 @@ TEST_F(ReplayTest, RefusesFilesThatDoNotBelongTogether) {
     EXPECT_NE(message.find(entry.message), std::string::npos) << entry.fresh << "\n" << message;
   }
   const std::string steps = Read(folder_ / "recorded/steps.csv");
-  // A row is added behind the last step of a training, where the record has no step.
+  // A row is added after the last step of a training, where the record has no step.
   const size_t last = steps.find("dense,1,3,") + std::string("dense,1,3,").size();
   const std::string rest = steps.substr(last, steps.find('\n', last) - last);
   for (const std::string step : {"4", "100000", "1000000000000"}) {
     const std::string row = "dense,1,3," + rest;
     const std::string message = Changed("steps.csv", row, row + "\ndense,1," + step + "," + rest);
-    EXPECT_NE(message.find("got '" + step + "'; allowed: nothing behind step 3"), std::string::npos)
+    EXPECT_NE(message.find("got '" + step + "'; allowed: nothing after step 3"), std::string::npos)
         << message;
   }
   const std::string cut = steps.substr(0, steps.rfind("local-sgd,"));

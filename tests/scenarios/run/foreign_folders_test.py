@@ -223,7 +223,7 @@ class ForeignFolders(unittest.TestCase):
         return folder
 
     def expect_untouched(self, folder, program, *words):
-        """Expects that a run does not go on, and that the folder beside it stays as it is."""
+        """Expects that a run does not continue, and that the folder beside it stays as it is."""
         beside = contents(folder.parent / "beside")
         self.refused(call(program, "--resume=" + str(folder)), *words)
         self.assertEqual(contents(folder.parent / "beside"), beside)

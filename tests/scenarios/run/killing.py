@@ -62,10 +62,10 @@ def slow_gnuplot(folder):
 
 
 def kill_at_random(test, folder, count, start, expect_whole):
-    """Kills a run some steps, and then some milliseconds, after it started or went on.
+    """Kills a run some steps, and then some milliseconds, after it started or continued.
 
-    `start(options)` starts it, with ["--resume"] where it goes on. A run that ends before all kills
-    is compared, and a new one takes the rest.
+    `start(options)` starts it, with ["--resume"] where it continues. A run that ends before all
+    kills is compared, and a new one takes the rest.
     """
     draws = random.Random(folder.name)
     kills = 0

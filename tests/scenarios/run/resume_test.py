@@ -250,7 +250,7 @@ class Resume(unittest.TestCase):
         self.assertIn("--resume=", err)
         done = run(folder, resume=True)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("goes on behind step", done.stderr)
+        self.assertIn("continues after step", done.stderr)
         self.expect_whole(folder)
         self.refused(run(folder, resume=True), "a run that is not finished")
 
@@ -391,7 +391,7 @@ class Resume(unittest.TestCase):
 
         done = run(folder, PERIOD, preexec_fn=little_space)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, "checkpoint-1: cannot be written: .*goes on without")
+        self.assertRegex(done.stderr, "checkpoint-1: cannot be written: .*continues without")
         self.expect_whole(folder)
         # A disk that fills up later leaves the checkpoints so far.
         folder = self.stopped("filled")

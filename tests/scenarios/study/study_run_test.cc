@@ -148,7 +148,7 @@ TEST_F(StudyRunning, AKilledTrainingGoesOnFromItsCheckpoint) {
   for (const auto& entry : fs::directory_iterator(trainings)) {
     if (entry.path().extension() == ".log") logs += Read(entry.path());
   }
-  EXPECT_NE(logs.find("goes on behind step"), std::string::npos) << logs;
+  EXPECT_NE(logs.find("continues after step"), std::string::npos) << logs;
   EXPECT_EQ(Database("study"), Database("whole"));
 }
 
@@ -209,7 +209,8 @@ TEST_F(StudyRunning, CtrlCStopsSaysHowToGoOnAndFailsNothing) {
   }
   kill(-pid, SIGINT);  // as a terminal does, to the whole group
   EXPECT_EQ(WEXITSTATUS(Wait(pid)), 130);
-  EXPECT_NE(Read(In("log")).find("go on with: legacy-study resume " + In("a")), std::string::npos);
+  EXPECT_NE(Read(In("log")).find("continue with: legacy-study resume " + In("a")),
+            std::string::npos);
   EXPECT_EQ(CountStates(ReadDatabase("a"))[StudyState::kFailed], 0);
   EXPECT_EQ(Run({"resume", In("a")}).status, 0);
 }

@@ -40,7 +40,7 @@ TEST(Sampler, DependsOnSeedAndStepAlone) {
   for (int64_t step = 0; step < 23; ++step) Taken(forward, step, 4);
   EXPECT_EQ(Taken(forward, 23, 4), late);
   EXPECT_NE(Taken(other, 23, 4), late);
-  EXPECT_NE(Taken(forward, 0, 4), Taken(random_access, 10, 4)) << "epochs are shuffled anew";
+  EXPECT_NE(Taken(forward, 0, 4), Taken(random_access, 10, 4)) << "epochs are shuffled again";
 }
 
 TEST(Sampler, RefusesBatchesThatTheDataCannotFill) {

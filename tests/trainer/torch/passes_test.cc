@@ -114,7 +114,7 @@ TEST(Passes, TheSumOfLossesIsTheirMeanAtAnotherRate) {
   EXPECT_NEAR(sum.losses.back(), mean.losses.back(), 1e-5) << "reported losses are means";
 }
 
-// A feed whose steps go on from one another, as those of texts do.
+// A feed whose steps continue from one another, as those of texts do.
 class OneEpoch : public Feed {
  public:
   explicit OneEpoch(std::unique_ptr<Feed> feed) : feed_(std::move(feed)) {}
@@ -131,7 +131,7 @@ class OneEpoch : public Feed {
   int64_t step_ = 0;
 };
 
-// A task whose states count the passes that went on from them.
+// A task whose states count the passes that continued from them.
 class CountingTask : public Classification {
  public:
   CountingTask() : Classification(LoadDataset({"glyphs", "", 64, 20})) {}
@@ -148,7 +148,7 @@ class CountingTask : public Classification {
   mutable std::vector<int64_t> visits;
 };
 
-// Each pass goes on from its own state, not from that of the pass before it.
+// Each pass continues from its own state, not from that of the pass before it.
 TEST(Passes, HaveStatesOfTheirOwn) {
   const CountingTask task;
   TrainingOptions options = SmallOptions();

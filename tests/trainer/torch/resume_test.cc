@@ -1,4 +1,4 @@
-// A training that is saved, and loaded by another object, goes on to the same bits.
+// A training that is saved, and loaded by another object, continues to the same bits.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <torch/torch.h>
@@ -120,7 +120,7 @@ class Resume : public testing::Test {
     out.Finish();
   }
 
-  // Stops after `stop` steps, goes on in another object, and expects every bit of the steps, the
+  // Stops after `stop` steps, continues in another object, and expects every bit of the steps, the
   // weights and the state of a training that was not stopped.
   void Expect(const Case& one, std::initializer_list<int> stops = {3, 5}) const {
     SCOPED_TRACE(one.scheme + ", " + one.policy + ", " + one.model);
@@ -219,7 +219,7 @@ TEST_F(Resume, StatesOfRecurrentModels) {
   }
 }
 
-// Where the disk is full, all processes go on, and the checkpoint before stays.
+// Where the disk is full, all processes continue, and the checkpoint before stays.
 TEST_F(Resume, AFullDiskEndsNoProcess) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   test::ThreadProcesses processes(2);

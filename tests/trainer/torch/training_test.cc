@@ -293,7 +293,7 @@ TEST(Training, NamesWhereAGradientIsNotFinite) {
       std::numeric_limits<float>::quiet_NaN();
   try {
     training.Step();
-    FAIL() << "went on";
+    FAIL() << "continued";
   } catch (const Error& error) {
     EXPECT_EQ(
         std::string(error.what()).rfind("worker 0, step 1, layer 'conv1.weight': gradient: ", 0),

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Layout: Header, the Places of the sections, and the sections, each at a multiple of kAlignment.
-// The checksum covers everything behind the header. Numbers have this machine's byte order, and a
+// The checksum covers everything after the header. Numbers have this machine's byte order, and a
 // file of another one has a wrong length.
 struct Header {
   std::array<char, 8> magic = {'L', 'E', 'G', 'A', 'C', 'Y', 'C', '1'};

@@ -35,7 +35,7 @@ struct FederatedOptions {
   bool rate_over_steps = false;
   std::string algorithm = "fedavg";
   std::optional<Weighting> weighting = std::nullopt;  // nothing: the algorithm's
-  // A client's optimizer goes on in its next task; nothing: as the algorithm has it.
+  // A client's optimizer continues in its next task; nothing: as the algorithm has it.
   std::optional<bool> keep_optimizer = std::nullopt;
   std::string scheme = "dense";
   std::string downlink = "dense";

@@ -31,7 +31,7 @@ struct FederatedTraining::Impl {
   // Makes the newest version of the server's weights and buffers.
   void Publish(std::vector<float> weights, std::vector<float> buffers, int64_t announcement_bytes);
   // Returns the newest version. The policy decides for it as late as possible, so that what is
-  // saved behind a version is the policy before that.
+  // saved after a version is the policy before that.
   const ModelVersion& Decided();
   // Lets the policy announce what it will decide for the next versions. Returns the bytes that tell
   // clients.

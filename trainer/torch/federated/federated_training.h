@@ -84,9 +84,9 @@ class FederatedTraining {
   // Evaluates the newest version on the whole test set.
   Evaluation Evaluate();
 
-  // Append and restore the state behind Update, where nothing is counted yet, no task has started
+  // Append and restore the state after Update, where nothing is counted yet, no task has started
   // from the newest version, and nobody has asked for its parameters. Live tasks are saved
-  // by what they start from, and begin anew. The store saves itself.
+  // by what they start from, and begin again. The store saves itself.
   void Save(StateWriter& out) const;
   void Load(StateReader& in);
 

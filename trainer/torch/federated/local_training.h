@@ -38,7 +38,7 @@ struct LocalTask {
   std::span<const int64_t> samples;  // of the client
   int64_t epochs = 1;
   int64_t steps = 0;            // where above 0, so many steps instead of epochs
-  int64_t from = 0;             // steps of these that were made before; it goes on behind them
+  int64_t from = 0;             // steps of these that were made before; it continues after them
   std::span<const float> base;  // weights that it starts from, flat
   // Statistics of batch norm that it starts from, flat; empty: those of the request.
   std::span<const float> buffers = {};
@@ -65,7 +65,7 @@ struct LocalResult {
   std::vector<float> weights = {};  // at its end, where LocalTask asks for them
 };
 
-// Returns the number of local steps that a task makes, behind those made before.
+// Returns the number of local steps that a task makes, after those made before.
 int64_t LocalSteps(const LocalTask& task, int64_t batch_size);
 
 // LossMoments are means over the samples of a batch.

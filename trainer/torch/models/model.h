@@ -21,7 +21,7 @@
 namespace legacy {
 
 // A ModelState is what a recurrent model carries over from one window of tokens to the next; empty
-// where it starts anew.
+// where it starts again.
 using ModelState = std::vector<torch::Tensor>;
 
 // InitialValues are drawn from a distribution of mean 0.
@@ -38,7 +38,7 @@ class Model : public torch::nn::Module {
   // Returns logits: [n, classes] of images [n, c, h, w], [n, length, classes] of tokens
   // [n, length], [n] of pairs [n, 2].
   virtual torch::Tensor Forward(const torch::Tensor& inputs) = 0;
-  // Returns the same, going on from `state`, which becomes that behind the inputs.
+  // Returns the same, continuing from `state`, which becomes that after the inputs.
   virtual torch::Tensor Continue(const torch::Tensor& inputs, ModelState&) {
     return Forward(inputs);
   }

@@ -15,11 +15,11 @@ struct PlainPlan {
     int channels = 0;
     int kernel = 0;
     int padding = 0;
-    bool pool = true;  // 2x2 max-pooling behind the ReLU
+    bool pool = true;  // 2x2 max-pooling after the ReLU
   };
   std::vector<Stage> stages;  // convolution and ReLU each
   std::vector<int> hidden;    // fully connected, ReLU each; the classifier comes after
-  double dropout = 0;         // behind the stages
+  double dropout = 0;         // after the stages
   double hidden_dropout = 0;  // before the classifier
 };
 

@@ -2,8 +2,8 @@
 //
 // Training reads the text as truncated backpropagation through time does: each worker has its own
 // contiguous stretch, in `batch_size` columns that are read side by side, a window of `length`
-// tokens at a step. What a recurrent model carries over goes on from window to window, and starts
-// anew with each epoch. Tokens that fill no window are left out.
+// tokens at a step. What a recurrent model carries over continues from window to window, and starts
+// again with each epoch. Tokens that fill no window are left out.
 #pragma once
 
 #include <cstdint>

@@ -32,8 +32,8 @@ class Feed {
   virtual int64_t StepsPerEpoch() const = 0;
   // Makes Get() give the batches of `step`.
   virtual void Seek(int64_t step) = 0;
-  // True where the step does not go on from the one before it, so that the states of recurrent
-  // models start anew.
+  // True where the step does not continue from the one before it, so that the states of recurrent
+  // models start again.
   virtual bool Begins() const { return true; }
   // Returns the batch of a worker, one of FeedOptions. Any thread may ask.
   virtual Batch Get(int worker) const = 0;

@@ -530,7 +530,7 @@ TEST_F(Federated, SaysWhatClientsHold) {
   }
 }
 
-// Clients of DiLoCo keep their optimizers, as published, and others begin anew.
+// Clients of DiLoCo keep their optimizers, as published, and others begin again.
 TEST_F(Federated, KeepsOptimizersAsTheAlgorithmHasIt) {
   const auto after = [&](const char* algorithm, std::optional<bool> keeps) {
     FederatedOptions options = Options();

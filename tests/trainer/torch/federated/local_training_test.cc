@@ -127,8 +127,8 @@ TEST_F(LocalTraining, GoesThroughSamplesInOrder) {
   EXPECT_EQ(trainer.Train(whole).update, trainer.Train(steps).update);
 }
 
-// The states of an optimizer that is kept go on: two tasks of two steps are one of four, from where
-// the first ended.
+// The states of an optimizer that is kept continue: two tasks of two steps are one of four, from
+// where the first ended.
 TEST_F(LocalTraining, KeepsItsOptimizer) {
   LocalTrainer trainer = Trainer({.batch_size = 40, .optimizer = {.kind = OptimizerKind::kAdamW}});
   LocalTask task = Of(trainer);

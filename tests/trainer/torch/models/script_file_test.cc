@@ -25,7 +25,7 @@ std::string Good() {
   return test::SaveScript(module, "good");
 }
 
-// Writes the records of a good file anew, each as `change` returns it.
+// Writes the records of a good file again, each as `change` returns it.
 std::string Changed(
     const std::string& name,
     const std::function<std::string(const std::string& record, std::string)>& change) {
