@@ -120,68 +120,97 @@ std::string GanttText(const RoundTasks& round, int rows) {
   return text;
 }
 
-std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
-  constexpr size_t kMostTasks = 200;
-  constexpr double kWidth = 900, kLeft = 80, kRight = 20, kTop = 40, kBottom = 50;
-  constexpr const char* kColours[] = {"#2C5F8A", "#EECC66", "#66AA88"};
+namespace {
+
+constexpr double kGanttWidth = 900, kLeft = 80, kRight = 20, kTop = 40, kBottom = 50;
+constexpr const char* kColours[] = {"#2C5F8A", "#EECC66", "#66AA88"};
+
+// A GanttScale has the places of times and of rows of tasks in a picture.
+struct GanttScale {
+  double start = 0;  // time at the left edge
+  double span = 1;   // seconds up to the right edge
+  double row_height = 0;
+
+  double X(double time) const {
+    return kLeft + (kGanttWidth - kLeft - kRight) * (time - start) / span;
+  }
+  double Y(size_t row) const { return kTop + row_height * static_cast<double>(row); }
+};
+
+std::string SvgHead(const RoundTasks& round, const std::string& whose, double height) {
   constexpr const char* kNames[] = {"download", "work", "upload"};
-  const auto tasks = DrawnTasks(round, kMostTasks);
-  const double start = ChartStart(tasks, round.round);
-  const double span = std::max(1e-9, round.round.end - start);
-  const double row_height =
-      std::clamp(600.0 / std::max<double>(1, static_cast<double>(tasks.size())), 3.0, 16.0);
-  const double height = kTop + row_height * static_cast<double>(tasks.size()) + kBottom;
-  const auto x = [&](double time) {
-    return kLeft + (kWidth - kLeft - kRight) * (time - start) / span;
-  };
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"18\">{6}Round {3}: {4} tasks in {5:.4g} s</text>\n",
-      kWidth, height, kLeft, round.round.version, round.tasks.size(),
+      kGanttWidth, height, kLeft, round.round.version, round.tasks.size(),
       round.round.end - round.round.start, whose.empty() ? "" : Escaped(whose) + ", ");
   for (int stage = 0; stage < 3; ++stage) {
     svg += fmt::format(
         "<rect x=\"{0}\" y=\"9\" width=\"12\" height=\"12\" fill=\"{1}\"/>"
         "<text x=\"{2}\" y=\"19\">{3}</text>\n",
-        kWidth - 290 + 90 * stage, kColours[stage], kWidth - 274 + 90 * stage, kNames[stage]);
+        kGanttWidth - 290 + 90 * stage, kColours[stage], kGanttWidth - 274 + 90 * stage,
+        kNames[stage]);
   }
-  for (size_t i = 0; i < tasks.size(); ++i) {
-    const TaskRow& task = *tasks[i];
-    const double y = kTop + row_height * static_cast<double>(i);
-    const bool counted = IsCounted(task);
-    for (const Bar& bar : BarsOf(task)) {
-      svg += fmt::format(
-          "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}/>\n",
-          x(bar.from), y, std::max(0.0, x(bar.until) - x(bar.from)), 0.85 * row_height,
-          kColours[bar.stage], counted ? "" : " opacity=\"0.4\"");
-    }
-    if (row_height >= 9) {
-      svg += fmt::format(
-          "<text x=\"{:.0f}\" y=\"{:.2f}\" text-anchor=\"end\" font-size=\"9\">{}</text>\n",
-          kLeft - 6, y + 0.75 * row_height, task.client);
-    }
-    if (!counted) {
-      svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"9\">{}</text>\n",
-                         std::min(x(task.ended) + 2, kWidth - 55), y + 0.8 * row_height,
-                         row_height >= 9 ? task.end : "");
-    }
+  return svg;
+}
+
+std::string SvgTask(const TaskRow& task, const GanttScale& scale, double y) {
+  const double height = scale.row_height;
+  const bool counted = IsCounted(task);
+  const bool has_words = height >= 9;
+  std::string svg;
+  for (const Bar& bar : BarsOf(task)) {
+    svg += fmt::format(
+        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}/>\n",
+        scale.X(bar.from), y, std::max(0.0, scale.X(bar.until) - scale.X(bar.from)), 0.85 * height,
+        kColours[bar.stage], counted ? "" : " opacity=\"0.4\"");
   }
-  const double axis = kTop + row_height * static_cast<double>(tasks.size()) + 4;
+  if (has_words) {
+    svg += fmt::format(
+        "<text x=\"{:.0f}\" y=\"{:.2f}\" text-anchor=\"end\" font-size=\"9\">{}</text>\n",
+        kLeft - 6, y + 0.75 * height, task.client);
+  }
+  if (!counted) {
+    svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"9\">{}</text>\n",
+                       std::min(scale.X(task.ended) + 2, kGanttWidth - 55), y + 0.8 * height,
+                       has_words ? task.end : "");
+  }
+  return svg;
+}
+
+// Returns the axis of seconds, whose line is at `y`, and the picture's end.
+std::string SvgAxis(const GanttScale& scale, double y) {
   constexpr int kTicks = 6;
-  const double step = RoundStep(span, kTicks);
-  for (int tick = 0; tick * step <= span; ++tick) {
-    const double at = x(start + tick * step);
+  const double step = RoundStep(scale.span, kTicks);
+  std::string svg;
+  for (int tick = 0; tick * step <= scale.span; ++tick) {
     svg += fmt::format(
         "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#444\"/>"
         "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4:.4g}</text>\n",
-        at, axis, axis + 5, axis + 18, tick * step);
+        scale.X(scale.start + tick * step), y, y + 5, y + 18, tick * step);
   }
-  svg +=
-      fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">seconds</text>\n</svg>\n",
-                  (kLeft + kWidth - kRight) / 2, axis + 36);
-  return svg;
+  return svg + fmt::format(
+                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">seconds</text>\n"
+                   "</svg>\n",
+                   (kLeft + kGanttWidth - kRight) / 2, y + 36);
+}
+
+}  // namespace
+
+std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
+  constexpr size_t kMostTasks = 200;
+  const auto tasks = DrawnTasks(round, kMostTasks);
+  const double start = ChartStart(tasks, round.round);
+  const auto rows = static_cast<double>(tasks.size());
+  const GanttScale scale{.start = start,
+                         .span = std::max(1e-9, round.round.end - start),
+                         .row_height = std::clamp(600.0 / std::max(1.0, rows), 3.0, 16.0)};
+  const double bottom = scale.Y(tasks.size());
+  std::string svg = SvgHead(round, whose, bottom + kBottom);
+  for (size_t i = 0; i < tasks.size(); ++i) svg += SvgTask(*tasks[i], scale, scale.Y(i));
+  return svg + SvgAxis(scale, bottom + 4);
 }
 
 }  // namespace legacy::analysis

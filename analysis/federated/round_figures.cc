@@ -270,66 +270,76 @@ class SlowClients {
   bool beyond_ = false;  // true: those who take longer than from_
 };
 
-}  // namespace
-
-std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow> clients) {
-  std::array<double, 4> sums{};
-  double all = 0, shared = 0, opening = 0;
-  bool splits = false;  // true where predictions have handshakes and slow start
-  int64_t ended = 0, slow = 0;
+// Waits sum up what the rounds of a training waited for, in seconds.
+struct Waits {
+  std::array<double, 4> parts{};  // download, work, upload of the critical task, after its arrival
+  double opening = 0;             // handshakes and slow start
+  double shared = 0;              // rates below the mean, and sharing lines
+  bool splits = false;            // true where predictions have handshakes and slow start
+  double rounds = 0;              // that an arrival ended
+  double slow = 0;                // that one of the slow clients ended
   std::map<std::string, int64_t> by_group;
-  std::vector<double> predicted;
-  for (const ClientRow& client : clients) {
-    predicted.push_back(client.predicted_seconds);
-    by_group[client.group];
-  }
-  const SlowClients slow_clients(std::move(predicted));
+};
+
+Waits WaitsOf(std::span<const RoundRow> rounds, std::span<const ClientRow> clients,
+              const SlowClients& slow_clients) {
+  Waits waits;
+  for (const ClientRow& client : clients) waits.by_group[client.group];
   for (const RoundRow& row : rounds) {
     if (!HasCritical(row)) continue;
     const double parts[] = {*row.critical_downloaded - *row.critical_dispatched,
                             *row.critical_worked - *row.critical_downloaded,
                             *row.critical_uploaded - *row.critical_worked,
                             std::max(0.0, row.end - *row.critical_uploaded)};
-    for (size_t i = 0; i < sums.size(); ++i) {
-      sums[i] += parts[i];
-      all += parts[i];
-    }
-    ++ended;
+    for (size_t i = 0; i < waits.parts.size(); ++i) waits.parts[i] += parts[i];
+    ++waits.rounds;
     const auto number = static_cast<size_t>(*row.critical_client);
     if (number >= clients.size()) continue;
     const ClientRow& client = clients[number];
-    shared +=
+    waits.shared +=
         std::max(0.0, *row.critical_uploaded - *row.critical_dispatched - client.predicted_seconds);
-    opening += client.opening_seconds.value_or(0);
-    splits = splits || client.opening_seconds;
-    ++by_group[client.group];
-    slow += slow_clients.Has(client);
+    waits.opening += client.opening_seconds.value_or(0);
+    waits.splits = waits.splits || client.opening_seconds;
+    ++waits.by_group[client.group];
+    waits.slow += slow_clients.Has(client);
   }
-  if (ended == 0) return "No arrival of an update ended a round.";
+  return waits;
+}
+
+std::string PercentOf(double part, double all) { return fmt::format("{:.0f} %", 100 * part / all); }
+
+}  // namespace
+
+std::string WaitsFor(std::span<const RoundRow> rounds, std::span<const ClientRow> clients) {
+  std::vector<double> predicted;
+  for (const ClientRow& client : clients) predicted.push_back(client.predicted_seconds);
+  const SlowClients slow_clients(std::move(predicted));
+  const Waits waits = WaitsOf(rounds, clients, slow_clients);
+  const auto& parts = waits.parts;
+  const double all = std::accumulate(parts.begin(), parts.end(), 0.0);
+  if (waits.rounds == 0) return "No arrival of an update ended a round.";
   if (all == 0) return "Rounds take no time.";
-  const auto share = [](double part, double whole) {
-    return fmt::format("{:.0f} %", 100 * part / whole);
-  };
   std::string text = fmt::format(
       "A round waits for its last counted task: {} downloads, {} work, {} uploads, {} after its "
       "arrival.",
-      share(sums[0], all), share(sums[1], all), share(sums[2], all), share(sums[3], all));
+      PercentOf(parts[0], all), PercentOf(parts[1], all), PercentOf(parts[2], all),
+      PercentOf(parts[3], all));
   if (clients.empty()) return text;
-  text += splits ? fmt::format(
-                       "\n{} of that is handshakes and slow start, and {} rates below the mean and "
-                       "sharing lines.",
-                       share(opening, all), share(shared, all))
-                 : fmt::format(
-                       "\n{} of that is handshakes, slow start, rates below the mean, and sharing "
-                       "lines.",
-                       share(shared, all));
-  const auto whole = static_cast<double>(ended);
-  text += slow_clients.Text(static_cast<double>(slow) / whole);
-  if (by_group.size() > 1) {
-    const auto most =
-        std::ranges::max_element(by_group, {}, [](const auto& group) { return group.second; });
+  text += waits.splits
+              ? fmt::format(
+                    "\n{} of that is handshakes and slow start, and {} rates below the mean and "
+                    "sharing lines.",
+                    PercentOf(waits.opening, all), PercentOf(waits.shared, all))
+              : fmt::format(
+                    "\n{} of that is handshakes, slow start, rates below the mean, and sharing "
+                    "lines.",
+                    PercentOf(waits.shared, all));
+  text += slow_clients.Text(waits.slow / waits.rounds);
+  if (waits.by_group.size() > 1) {
+    const auto most = std::ranges::max_element(waits.by_group, {},
+                                               [](const auto& group) { return group.second; });
     text += fmt::format("\nGroup {} ends {} of the rounds.", most->first,
-                        share(static_cast<double>(most->second), whole));
+                        PercentOf(static_cast<double>(most->second), waits.rounds));
   }
   return text;
 }
