@@ -177,8 +177,11 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
   return scenario;
 }
 
-void ValidateScenario(const Scenario& s) {
-  CheckTimesOf(s);
+namespace {
+
+// The following throw Error where options of a part do not go together.
+
+void CheckTrained(const Scenario& s) {
   if (!s.layers.empty()) {
     CheckShape(s);
   } else if (s.times_of.empty() &&
@@ -189,6 +192,9 @@ void ValidateScenario(const Scenario& s) {
   }
   const CatalogEntry data = FindInCatalog(s.dataset, "training.dataset");
   CheckModel(s.model, data.task, "training.model");
+}
+
+void CheckMethods(const Scenario& s) {
   std::set<std::string> names;
   for (const std::string& name : s.policies) {
     FindMethod(s, name);
@@ -196,7 +202,9 @@ void ValidateScenario(const Scenario& s) {
       throw Error("compression.policies", name, "each method once");
     }
   }
-  s.sync->CheckWorkers(s.workers);
+}
+
+void CheckCollectives(const Scenario& s) {
   const Scenario defaults;
   if (*s.aggregation != Transfer::kPeers &&
       (s.allreduce != defaults.allreduce || s.allgather != defaults.allgather)) {
@@ -227,6 +235,9 @@ void ValidateScenario(const Scenario& s) {
                 "an algorithm that takes " + std::to_string(s.workers) +
                     " workers, such as bruck-allgather; this one needs a power of two");
   }
+}
+
+void CheckLearningRate(const Scenario& s) {
   if (s.optimizer->kind != OptimizerKind::kSgd && s.momentum != 0) {
     throw Error("training.momentum", FormatNumber(s.momentum),
                 "0 with optimizer " + s.optimizer.text() + ", which has beta1");
@@ -243,10 +254,9 @@ void ValidateScenario(const Scenario& s) {
       throw Error::Refusal("training.decay_steps: steps must ascend");
     }
   }
-  CheckLocal(s);
-  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
-    throw Error::Refusal("compression.splits: sizes must ascend");
-  }
+}
+
+void CheckFidelity(const Scenario& s) {
   if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
     throw Error("network.fidelity", s.fidelity.text(),
                 "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
@@ -258,6 +268,22 @@ void ValidateScenario(const Scenario& s) {
                 "none, where network.doctor, traces or ns-3's own files are asked for: they show "
                 "one network");
   }
+}
+
+}  // namespace
+
+void ValidateScenario(const Scenario& s) {
+  CheckTimesOf(s);
+  CheckTrained(s);
+  CheckMethods(s);
+  s.sync->CheckWorkers(s.workers);
+  CheckCollectives(s);
+  CheckLearningRate(s);
+  CheckLocal(s);
+  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
+    throw Error::Refusal("compression.splits: sizes must ascend");
+  }
+  CheckFidelity(s);
   for (const auto& [name, value] : s.ns3) {
     if (!name.starts_with("ns3::") && !name.starts_with("legacy::")) {
       throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");
