@@ -72,6 +72,63 @@ std::string ListAskedFor(const Scenario& scenario) {
   return "";
 }
 
+// ScenarioSources are what a command line has besides the options of the table.
+struct ScenarioSources {
+  std::vector<std::string> files;
+  std::string preset;
+  std::vector<std::string> sets;
+  std::string resumed;  // the folder of --resume; may be empty
+  std::map<std::string, std::string> ns3;
+};
+
+// Adds the options that are not of the table. Returns --resume; null for replays, which have none.
+const CLI::Option* AddOptions(CLI::App& app, bool replays, ScenarioSources& sources,
+                              CommandLine& line) {
+  if (replays) {
+    app.add_option("RUN", line.run,
+                   "run directory or trace to replay; options that are not given keep its values")
+        ->required();
+  }
+  app.add_option("--scenario", sources.files,
+                 "YAML file of options; repeatable; later files override earlier ones, and other "
+                 "options override files")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  const CLI::Option* resume = nullptr;
+  if (!replays) {
+    app.add_option("--preset", sources.preset,
+                   "use a paper's compression settings: " + Join(PresetNames(), ", ") +
+                       "; overrides files, and other options override it")
+        ->type_name("NAME");
+    resume = app.add_option("--resume", sources.resumed,
+                            "go on with the run in DIR from its last checkpoint, with its options; "
+                            "without DIR, with the run in --out and the options given")
+                 ->type_name("[DIR]")
+                 ->expected(0, 1);
+  }
+  app.add_option("--set", sources.sets,
+                 "set one key of the scenario, as in --set network.delay=50us; repeatable")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false);
+  app.add_flag("--print-config", line.print_config,
+               "print the effective scenario as YAML and exit");
+  return resume;
+}
+
+// Lays what was given over a scenario.
+void LayOver(Scenario& scenario, const ScenarioSources& sources,
+             const TableOptions<Scenario>& options) {
+  for (const std::string& file : sources.files) LoadScenario(file, scenario);
+  if (!sources.preset.empty()) ApplyPreset(sources.preset, scenario);
+  for (const std::string& text : sources.sets) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
+    SetOption(scenario, text.substr(0, equals), text.substr(equals + 1));
+  }
+  options.Apply(scenario);
+  for (const auto& [name, value] : sources.ns3) scenario.ns3[name] = value;
+}
+
 }  // namespace
 
 CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
@@ -79,45 +136,13 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
                              const Scenario& defaults) {
   CommandLine line;
   for (int i = 0; i < argc; ++i) line.text += (i ? " " : "") + std::string(argv[i]);
-  std::map<std::string, std::string> ns3;
-  std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, ns3);
-
+  ScenarioSources sources;
+  std::vector<std::string> arguments = TakeNs3Attributes(argc, argv, sources.ns3);
   CLI::App app(description, program);
   PrepareArguments(app);
   AddPluginOption(app);
   app.footer(Footer(program));
-  std::vector<std::string> files;
-  std::string preset;
-  std::vector<std::string> sets;
-  std::string resumed;
-  const CLI::Option* resume = nullptr;
-  if (on_run) {
-    app.add_option("RUN", line.run,
-                   "run directory or trace to replay; options that are not given keep its values")
-        ->required();
-  }
-  app.add_option("--scenario", files,
-                 "YAML file of options; repeatable; later files override earlier ones, and other "
-                 "options override files")
-      ->type_name("FILE")
-      ->allow_extra_args(false);
-  if (!on_run) {
-    app.add_option("--preset", preset,
-                   "use a paper's compression settings: " + Join(PresetNames(), ", ") +
-                       "; overrides files, and other options override it")
-        ->type_name("NAME");
-    resume = app.add_option("--resume", resumed,
-                            "go on with the run in DIR from its last checkpoint, with its options; "
-                            "without DIR, with the run in --out and the options given")
-                 ->type_name("[DIR]")
-                 ->expected(0, 1);
-  }
-  app.add_option("--set", sets,
-                 "set one key of the scenario, as in --set network.delay=50us; repeatable")
-      ->type_name("KEY=VALUE")
-      ->allow_extra_args(false);
-  app.add_flag("--print-config", line.print_config,
-               "print the effective scenario as YAML and exit");
+  const CLI::Option* const resume = AddOptions(app, on_run.has_value(), sources, line);
   const bool federated =
       defaults.federated || program.starts_with("legacy-federated") || (on_run && on_run->clients);
   const TableOptions<Scenario> options(
@@ -126,28 +151,20 @@ CommandLine ParseCommandLine(int argc, char** argv, const std::string& program,
   line.exit = ParseArguments(app, std::move(arguments));
   if (line.exit) return line;
 
-  const auto over = [&](Scenario& scenario) {
-    for (const std::string& file : files) LoadScenario(file, scenario);
-    if (!preset.empty()) ApplyPreset(preset, scenario);
-    for (const std::string& text : sets) {
-      const size_t equals = text.find('=');
-      if (equals == std::string::npos) throw Error("--set", text, "KEY=VALUE");
-      SetOption(scenario, text.substr(0, equals), text.substr(equals + 1));
-    }
-    options.Apply(scenario);
-    for (const auto& [name, value] : ns3) scenario.ns3[name] = value;
-  };
+  const auto over = [&](Scenario& scenario) { LayOver(scenario, sources, options); };
   if (on_run) {
     line.scenario = on_run->defaults(line.run);
     over(line.scenario);
-  } else if (resume->count() > 0 && !resumed.empty()) {
+  } else if (resume->count() > 0 && !sources.resumed.empty()) {
     line.resume = true;
-    line.scenario = ResumeDefaults(resumed, program);
+    line.scenario = ResumeDefaults(sources.resumed, program);
     over(line.scenario);
-    if (line.scenario.out != resumed) throw Error("--out", line.scenario.out, resumed);
+    if (line.scenario.out != sources.resumed)
+      throw Error("--out", line.scenario.out, sources.resumed);
   } else {
     line.resume = resume->count() > 0;
-    line.scenario = OverDefaults(files.empty() || defaults.federated ? defaults : Scenario(), over);
+    line.scenario =
+        OverDefaults(sources.files.empty() || defaults.federated ? defaults : Scenario(), over);
     if (line.resume && line.scenario.out.empty()) {
       throw Error("--resume", "", "a folder, here or in --out");
     }
