@@ -331,6 +331,61 @@ int RunJobs(const NetworkCommand& command) {
 // Ends the simulation of a point.
 struct SweepStopped {};
 
+PreparedExperiment PreparePoint(const NetworkCommand& command, const ExperimentOptions& point,
+                                size_t points) {
+  Experiment experiment = ParseExperiment(point, command.ns3_attributes);
+  if (experiment.duration > 0)
+    throw Error::Refusal("--duration: needs one experiment, not a sweep");
+  experiment.packet_budget /= static_cast<double>(points);
+  return Prepare(std::move(experiment));
+}
+
+// Finds mistakes and costs before the first simulation, and announces the costs.
+void CheckPoints(const NetworkCommand& command, const std::vector<ExperimentOptions>& points) {
+  const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
+  double seconds = 0;
+  double flows_in_all = 0;
+  for (const ExperimentOptions& point : points) {
+    const PreparedExperiment prepared = PreparePoint(command, point, points.size());
+    seconds += PacketSeconds(prepared);
+    flows_in_all += AllFlows(prepared);
+    if (prepared.experiment.HasFlows() != flows) {
+      throw Error::Refusal("--sweep: either all points are collectives, or all are flows");
+    }
+  }
+  Announce(seconds);
+  AnnounceFlows(flows_in_all);
+}
+
+// Prints the table of a sweep, point by point. What is given outlives it.
+class SweepPrinter {
+ public:
+  SweepPrinter(const NetworkCommand& command, const std::vector<std::string>& swept,
+               const std::vector<ExperimentOptions>& points)
+      : command_(command), swept_(swept), points_(points) {}
+
+  void Print(const ExperimentOptions& point, const PreparedExperiment& prepared,
+             const std::vector<Measurement>& measurements) {
+    if (command_.quiet) return;
+    FILE* const stream = TableStream(command_);
+    if (!table_) {
+      const bool automatic = prepared.experiment.automatic;
+      const std::vector<Fidelity> both = {Fidelity::kFlow, Fidelity::kPacket};
+      table_.emplace(swept_, points_, automatic ? both : prepared.experiment.fidelities,
+                     TableColumns(command_));
+      std::fputs(table_->Header().c_str(), stream);
+    }
+    std::fputs(table_->Lines(point, prepared, measurements).c_str(), stream);
+    std::fflush(stream);
+  }
+
+ private:
+  const NetworkCommand& command_;
+  const std::vector<std::string>& swept_;
+  const std::vector<ExperimentOptions>& points_;
+  std::optional<SweepTable> table_;  // none before the first point
+};
+
 int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
   if (command.doctor) throw Error::Refusal("--doctor: needs one experiment, not a sweep");
   std::vector<Sweep> sweeps;
@@ -340,30 +395,8 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     swept.push_back(sweeps.back().name);
   }
   const std::vector<ExperimentOptions> points = Grid(command.options, sweeps);
-  const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
-  const auto prepare = [&](const ExperimentOptions& point) {
-    Experiment experiment = ParseExperiment(point, command.ns3_attributes);
-    if (experiment.duration > 0)
-      throw Error::Refusal("--duration: needs one experiment, not a sweep");
-    experiment.packet_budget /= static_cast<double>(points.size());
-    return Prepare(std::move(experiment));
-  };
-  double seconds = 0;
-  double flows_in_all = 0;
-  // Finds mistakes and costs before the first simulation.
-  for (const ExperimentOptions& point : points) {
-    const PreparedExperiment prepared = prepare(point);
-    seconds += PacketSeconds(prepared);
-    flows_in_all += AllFlows(prepared);
-    if (prepared.experiment.HasFlows() != flows) {
-      throw Error::Refusal("--sweep: either all points are collectives, or all are flows");
-    }
-  }
-  Announce(seconds);
-  AnnounceFlows(flows_in_all);
-
-  FILE* const stream = command.quiet ? nullptr : TableStream(command);
-  std::optional<SweepTable> table;
+  CheckPoints(command, points);
+  SweepPrinter printer(command, swept, points);
   ProgressLine progress(static_cast<int64_t>(points.size()), "points", isatty(STDERR_FILENO) != 0);
   std::vector<Row> rows;
   size_t done = 0;
@@ -375,27 +408,18 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     // Rows so far are written, unless a simulation delivers nothing for long.
     const StopScope scope(kSecondsToStop);
     if (stop != 0) break;
-    const PreparedExperiment prepared = prepare(point);
+    const PreparedExperiment prepared = PreparePoint(command, point, points.size());
     std::vector<Measurement> measurements;
     try {
       measurements = Measure(prepared, options);
     } catch (const SweepStopped&) {
       break;
     }
-    for (Row& row : ResultRows(point, prepared, measurements, swept))
+    for (Row& row : ResultRows(point, prepared, measurements, swept)) {
       rows.push_back(std::move(row));
-    progress.Clear();
-    if (stream) {
-      if (!table) {
-        const bool automatic = prepared.experiment.automatic;
-        const std::vector<Fidelity> both = {Fidelity::kFlow, Fidelity::kPacket};
-        table.emplace(swept, points, automatic ? both : prepared.experiment.fidelities,
-                      TableColumns(command));
-        std::fputs(table->Header().c_str(), stream);
-      }
-      std::fputs(table->Lines(point, prepared, measurements).c_str(), stream);
-      std::fflush(stream);
     }
+    progress.Clear();
+    printer.Print(point, prepared, measurements);
     Say(Warnings(prepared, measurements));
     progress.Advance(fmt::format("{} of {}", ++done, points.size()));
   }
