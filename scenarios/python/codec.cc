@@ -276,7 +276,21 @@ double NumberOf(const GivenParameter& given, const ParameterSpec& spec, const st
   return static_cast<double>(*whole);
 }
 
-void BindCodecs(py::module_& module) {
+namespace {
+
+using CodecClass = py::class_<MadeCodec>;
+
+// CodecArguments are those that several methods have, with their defaults.
+struct CodecArguments {
+  py::arg_v seed = py::arg("seed") = 1;
+  py::arg_v step = py::arg("step") = 0;
+  py::arg_v worker = py::arg("worker") = 0;
+  py::arg_v unit = py::arg("unit") = 0;
+  py::arg_v parameter = py::arg("parameter") = py::none();
+  py::arg_v state = py::arg("state") = static_cast<CodecState*>(nullptr);
+};
+
+void BindState(py::module_& module) {
   py::class_<CodecState>(
       module, "State",
       "State of one sender for one array between steps: thresholds and ranges of "
@@ -292,17 +306,12 @@ void BindCodecs(py::module_& module) {
       .def_property_readonly("numbers", [](const CodecState& state) {
         return std::vector<double>(state.numbers.begin(), state.numbers.end());
       });
+}
 
-  const auto seed = py::arg("seed") = 1;
-  const auto step = py::arg("step") = 0;
-  const auto worker = py::arg("worker") = 0;
-  const auto unit = py::arg("unit") = 0;
-  const auto parameter = py::arg("parameter") = py::none();
-  const auto state = py::arg("state") = static_cast<CodecState*>(nullptr);
-
-  py::class_<MadeCodec>(module, "MadeCodec", "A codec made by legacy.codec.make().")
+void BindFacts(CodecClass& codec, const CodecArguments& with) {
+  codec
       .def(py::init<const std::string&, const std::optional<GivenParameter>&>(), py::arg("text"),
-           parameter)
+           with.parameter)
       .def_property_readonly("name", [](const MadeCodec& self) { return self.codec().Name(); })
       .def_property_readonly("text", &MadeCodec::text)
       .def_property_readonly("parameter", &MadeCodec::parameter)
@@ -314,7 +323,11 @@ void BindCodecs(py::module_& module) {
              return py::str(form).format(self.text(), self.parameter());
            })
       .def_property_readonly(
-          "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); })
+          "spec", [](const MadeCodec& self) { return SpecDict(self.codec().Parameter()); });
+}
+
+void BindEncoding(CodecClass& codec, const CodecArguments& with) {
+  codec
       .def(
           "encode",
           [](const MadeCodec& self, const py::object& values,
@@ -322,8 +335,8 @@ void BindCodecs(py::module_& module) {
              CodecState* kept) {
             return self.Encode(FloatsOf(values, "values"), p, {s, t, w, u}, kept);
           },
-          "Returns the bytes of these values' message.", py::arg("values"), parameter,
-          py::kw_only(), seed, step, worker, unit, state)
+          "Returns the bytes of these values' message.", py::arg("values"), with.parameter,
+          py::kw_only(), with.seed, with.step, with.worker, with.unit, with.state)
       .def(
           "encode_with_feedback",
           [](const MadeCodec& self, const py::object& gradient, const py::object& residual,
@@ -333,8 +346,12 @@ void BindCodecs(py::module_& module) {
                                            ChangedOf(residual, "residual"), p, {s, t, w, u}, kept);
           },
           "Returns the message of gradient + residual; `residual` becomes what it lacks.",
-          py::arg("gradient"), py::arg("residual"), parameter, py::kw_only(), seed, step, worker,
-          unit, state)
+          py::arg("gradient"), py::arg("residual"), with.parameter, py::kw_only(), with.seed,
+          with.step, with.worker, with.unit, with.state);
+}
+
+void BindDecoding(CodecClass& codec, const CodecArguments& with) {
+  codec
       .def(
           "decode",
           [](const MadeCodec& self, const py::bytes& message, int64_t n,
@@ -342,7 +359,7 @@ void BindCodecs(py::module_& module) {
             return self.Decode(message, n, p, {s, t, 0, u});
           },
           "Returns the `n` values that a message encodes.", py::arg("message"), py::arg("n"),
-          parameter, py::kw_only(), seed, step, unit)
+          with.parameter, py::kw_only(), with.seed, with.step, with.unit)
       .def(
           "decode_add",
           [](const MadeCodec& self, const py::bytes& message, const py::object& sum,
@@ -350,7 +367,11 @@ void BindCodecs(py::module_& module) {
             self.DecodeAdd(message, ChangedOf(sum, "sum"), p, {s, t, 0, u});
           },
           "Adds the values that a message encodes to `sum`.", py::arg("message"), py::arg("sum"),
-          parameter, py::kw_only(), seed, step, unit)
+          with.parameter, py::kw_only(), with.seed, with.step, with.unit);
+}
+
+void BindSizes(CodecClass& codec, const CodecArguments& with) {
+  codec
       .def(
           "squared_errors",
           [](const MadeCodec& self, const py::object& values,
@@ -359,18 +380,31 @@ void BindCodecs(py::module_& module) {
             return self.SquaredErrors(FloatsOf(values, "values"), parameters, {s, t, w, u});
           },
           "Returns the squared error, or its expectation, at each of these parameters.",
-          py::arg("values"), py::arg("parameters"), py::kw_only(), seed, step, worker, unit)
+          py::arg("values"), py::arg("parameters"), py::kw_only(), with.seed, with.step,
+          with.worker, with.unit)
       .def("message_bytes", &MadeCodec::MessageBytes,
            "Returns the length of a message of `n` values; None where it depends on them.",
-           py::arg("n"), parameter)
+           py::arg("n"), with.parameter)
       .def("elements_sent", &MadeCodec::ElementsSent,
            "Returns how many of `n` values a message has, by the parameter alone.", py::arg("n"),
-           parameter)
+           with.parameter)
       .def("linear", &MadeCodec::Linear,
-           "Returns True where messages can be summed in the network.", py::arg("n"), parameter)
+           "Returns True where messages can be summed in the network.", py::arg("n"),
+           with.parameter)
       .def("allows_error_feedback", &MadeCodec::AllowsErrorFeedback,
-           "Returns True where residuals stay bounded.", parameter);
+           "Returns True where residuals stay bounded.", with.parameter);
+}
 
+}  // namespace
+
+void BindCodecs(py::module_& module) {
+  BindState(module);
+  CodecClass codec(module, "MadeCodec", "A codec made by legacy.codec.make().");
+  const CodecArguments with;
+  BindFacts(codec, with);
+  BindEncoding(codec, with);
+  BindDecoding(codec, with);
+  BindSizes(codec, with);
   module.def("gradient", &Gradient);
   module.def("gradient_layers", &GradientLayers);
   module.def("gradient_methods", &GradientMethods);
