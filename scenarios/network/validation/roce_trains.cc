@@ -1,0 +1,127 @@
+// Checks of RoCEv2 with trains of frames: their times and events beside those of single frames.
+#include <cmath>
+
+#include "analysis/recorded_table.h"
+#include "scenarios/network/measure.h"
+#include "scenarios/network/validation/roce_checks.h"
+#include "scenarios/network/validation/roce_flows.h"
+#include "scenarios/network/validation/validation_cases.h"
+
+namespace legacy::roce_validation {
+namespace {
+
+using fabric::RoceTrial;
+
+// A TrainCase is flows, or a ring all-reduce, that are run with trains and without.
+struct TrainCase {
+  std::string name;
+  std::string options;
+  std::function<fabric::Topology()> topology;  // without one: a ring on a fat-tree
+  std::vector<fabric::Flow> flows;
+  double tolerance = 0;  // of the time of each flow
+  double fewer = 0;      // events, at least so many times
+  bool quick = false;
+};
+
+// What a run with trains, or without, comes to.
+struct TrainRun {
+  std::vector<TimeNs> times;
+  double events = 0;
+};
+
+TrainRun RunTrains(const TrainCase& one, const std::string& train) {
+  const std::string transport = "roce:" + one.options + ",train=" + train;
+  if (!one.topology) {
+    const Experiment experiment = ExperimentOf(
+        {"topo=fat-tree:k=4 workers=16 bandwidth=100Gbps delay=1us bytes=44.7MB transport=" +
+         transport},
+        {"packet"});
+    const Measurement result = Measure(Prepare(experiment), {}).front();
+    return {{result.Time()}, static_cast<double>(result.timing.counters.events)};
+  }
+  RoceTrial trial(one.topology(), transport);
+  for (const fabric::Flow& flow : one.flows) trial.Send(flow);
+  trial.RunUntil();
+  return {trial.Arrived(), static_cast<double>(trial.Counters().events)};
+}
+
+// Returns the time of the flow whose time differs most, or the events.
+RoceFigure CompareTrains(const TrainCase& one, bool events) {
+  const TrainRun single = RunTrains(one, "1");
+  const TrainRun trains = RunTrains(one, "8");
+  if (events) {
+    return {trains.events, single.events, one.fewer * trains.events <= single.events};
+  }
+  RoceFigure worst;
+  for (size_t i = 0; i < single.times.size(); ++i) {
+    const RoceFigure flow = Within(static_cast<double>(trains.times[i]),
+                                   static_cast<double>(single.times[i]), one.tolerance);
+    const auto error = [](const RoceFigure& figure) {
+      return std::abs(figure.ours / figure.expected - 1);
+    };
+    worst = i == 0 || error(flow) > error(worst) ? flow : worst;
+  }
+  return worst;
+}
+
+std::vector<fabric::Flow> FlowsToOne(int senders, int64_t bytes) {
+  std::vector<fabric::Flow> flows;
+  for (int i = 0; i < senders; ++i) flows.push_back({i, senders, bytes});
+  return flows;
+}
+
+std::vector<TrainCase> TrainCases() {
+  constexpr int64_t kMb = 1'000'000;
+  const std::string none = "cc=none,ecn=off";
+  const auto star = [](int hosts) {
+    return [hosts] { return fabric::RoceStar(hosts, kRate, kDelay); };
+  };
+  std::vector<fabric::Flow> victim = FlowsToOne(5, 2 * kMb);
+  for (fabric::Flow& flow : victim) flow.destination = 6;
+  victim.push_back({5, 7, 2 * kMb});
+  return {
+      {"one flow of 1 MB, none", none, star(2), {{0, 1, kMb}}, 0.01, 4, true},
+      {"one flow of 100 MB, none", none, star(2), {{0, 1, 100 * kMb}}, 0.01, 4},
+      {"one flow of 10 MB over a trunk of four times the rate, none",
+       none,
+       [] { return fabric::RoceTrunk(1, 1, kRate, 4 * kRate, kDelay); },
+       {{0, 1, 10 * kMb}},
+       0.01,
+       4},
+      {"ring all-reduce of 44.7 MB, 16 workers of a k=4 fat-tree, dcqcn",
+       "cc=dcqcn",
+       {},
+       {},
+       0.01,
+       4},
+      {"15 to 1, 1 MB each, none, 64 MiB", none + ",buffer=64MiB", star(16), FlowsToOne(15, kMb),
+       0.05, 4, true},
+      {"15 to 1, 1 MB each, none, 4 MiB", none + ",buffer=4MiB", star(16), FlowsToOne(15, kMb),
+       0.05, 4, true},
+      {"victim of five to one, none, 2 MiB", none + ",buffer=2MiB",
+       [] { return fabric::RoceTrunk(6, 2, kRate, 4 * kRate, kDelay); }, victim, 0.05, 4},
+      {"8 to 1, 1 MB each, dcqcn, 32 MiB", "cc=dcqcn,buffer=32MiB", star(9), FlowsToOne(8, kMb),
+       0.05, 1},
+      {"8 to 1, 10 MB each, dcqcn, 32 MiB", "cc=dcqcn,buffer=32MiB", star(9),
+       FlowsToOne(8, 10 * kMb), 0.05, 1},
+  };
+}
+
+}  // namespace
+
+RoceChecks Trains() {
+  RoceChecks checks("train");
+  for (const TrainCase& one : TrainCases()) {
+    checks.Add(
+        "trains: " + one.name, "ns of the flow that differs most",
+        FormatFixed(100 * one.tolerance, 0) + " %", 0, [=] { return CompareTrains(one, false); },
+        one.quick);
+    checks.Add(
+        "events of trains: " + one.name, "events",
+        one.fewer > 1 ? FormatFixed(one.fewer, 0) + " times fewer" : "no more", 0,
+        [=] { return CompareTrains(one, true); }, one.quick);
+  }
+  return checks;
+}
+
+}  // namespace legacy::roce_validation
