@@ -6,15 +6,9 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <functional>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <thread>
@@ -24,38 +18,22 @@
 #include "base/error.h"
 
 #if defined(USE_C10D_GLOO) && __has_include(<gloo/context.h>)
-#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+#include "trainer/torch/processes/call_frame.h"
+#include "trainer/torch/processes/life_signs.h"
+#include "trainer/torch/processes/store_line.h"
 
 namespace legacy {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using SteadyClock = std::chrono::steady_clock;
 
-constexpr seconds kMeeting(300);        // for all processes to come
-constexpr milliseconds kBeat(500);      // between two signs of life
-constexpr int kSilentBeats = 40;        // after which a process counts as dead
-constexpr milliseconds kGrace(10'000);  // for a process to end by itself
 constexpr milliseconds kGoodbye(2'000);
 // Calls last as long as the slowest process computes or simulates, so that their limit is no use;
 // signs of life are.
 constexpr std::chrono::hours kCall(24 * 7);
-// Bytes of the first message of a call, which has the length in front and whatever fits behind it.
-// Short calls are one message.
-constexpr int64_t kFrameBytes = 1024;
-constexpr int64_t kInline = kFrameBytes - static_cast<int64_t>(sizeof(uint64_t));
-
-constexpr const char* kReason = "reason";
-constexpr const char* kStop = "stop";
-constexpr const char* kLeaderLost =
-    "process 0, which leads the others, simulates and writes, ended without a word";
-
-std::string Key(const char* what, int rank) {
-  return std::string(what) + "/" + std::to_string(rank);
-}
 
 std::string HostName() {
   std::array<char, 256> name{};
@@ -72,50 +50,7 @@ void CheckHost(const std::string& host) {
 
 bool IsLoopback(const std::string& host) { return host == "localhost" || host.starts_with("127."); }
 
-// Returns the first line of an exception's text. LibTorch appends its stack to it.
-std::string Summary(const std::exception& error) {
-  const std::string text = error.what();
-  return text.substr(0, text.find('\n'));
-}
-
 at::Tensor Over(void* bytes, int64_t size) { return at::from_blob(bytes, {size}, at::kByte); }
-
-// A Line is one connection to the store. Its calls may come from one thread.
-class Line {
- public:
-  Line(const Launch& launch, bool serves) {
-    c10d::TCPStoreOptions options;
-    options.port = launch.port;
-    options.isServer = serves;
-    options.waitWorkers = false;
-    options.timeout = kMeeting;
-    auto store = c10::make_intrusive<c10d::TCPStore>(launch.host, options);
-    port_ = store->getPort();
-    store_ = c10::make_intrusive<c10d::PrefixStore>(launch.prefix + "/legacy", store);
-  }
-
-  uint16_t port() const { return port_; }
-  const c10::intrusive_ptr<c10d::Store>& store() const { return store_; }
-
-  void Set(const std::string& key, const std::string& text) {
-    store_->set(key, std::vector<uint8_t>(text.begin(), text.end()));
-  }
-  bool Has(const std::string& key) { return store_->check({key}); }
-  std::string Get(const std::string& key) {
-    const std::vector<uint8_t> bytes = store_->get(key);
-    return {bytes.begin(), bytes.end()};
-  }
-  int64_t Add(const std::string& key, int64_t number) { return store_->add(key, number); }
-  // Sets the reason for which all processes end, unless there is one. Returns the one that counts.
-  std::string SetReason(const std::string& reason) {
-    if (Add("reasons", 1) == 1) Set(kReason, reason);
-    return Get(kReason);  // waits for it
-  }
-
- private:
-  uint16_t port_ = 0;
-  c10::intrusive_ptr<c10d::Store> store_;
-};
 
 class GlooGroup : public ProcessGroup {
  public:
@@ -137,33 +72,21 @@ class GlooGroup : public ProcessGroup {
   void CheckSize();
   void Await(const char* what);
   void Connect();
-  void Watch();
-  void WatchOnce();
-  [[noreturn]] void EndProcess();
-  void StopWatching();
   // Runs a call of the group. Throws the reason for which all end where it fails.
   template <class Call>
   void Run(const Call& call);
   std::string ReasonOfLoss(const std::string& symptom);
   std::vector<int64_t> Beats();
   std::string NameOf(int rank);
-  void Hear(const std::string& reason);
-  std::string Heard();
+  // Waits, in process 0, until the others have ended.
+  void AwaitEnds(milliseconds most);
 
   Launch launch_;
   const StopFlag& stop_;
-  std::optional<Line> line_;     // of the thread that trains
-  std::optional<Line> watcher_;  // of the thread that watches
+  std::optional<StoreLine> line_;
+  std::optional<LifeSigns> signs_;
   c10::intrusive_ptr<c10d::ProcessGroupGloo> group_;
   std::unique_ptr<Carrier> carrier_;  // null: Gloo carries everything
-  std::thread watch_;
-  std::atomic<bool> watching_ = false;
-  std::mutex mutex_;
-  std::string heard_;  // the reason for which all end; "": none yet
-  // State of the thread that watches.
-  int64_t last_beat_ = 0;
-  int silent_ = 0;  // beats since the neighbour's last sign of life
-  std::optional<SteadyClock::time_point> ending_;
 };
 
 GlooGroup::GlooGroup(Launch launch, const StopFlag& stop)
@@ -175,8 +98,7 @@ GlooGroup::GlooGroup(Launch launch, const StopFlag& stop)
 
 void GlooGroup::Meet(const std::string& same) {
   Compare(same);
-  watching_ = true;
-  watch_ = std::thread([this] { Watch(); });
+  signs_->Start();
   Connect();
 }
 
@@ -193,7 +115,7 @@ void GlooGroup::OpenLines() {
   try {
     line_.emplace(launch_, Leads() && !launch_.agent_store);
     launch_.port = line_->port();
-    watcher_.emplace(launch_, false);
+    signs_.emplace(*this, launch_, stop_);
   } catch (const std::exception& error) {
     throw Error("process " + std::to_string(rank()) + " of " + std::to_string(size()) +
                 " (started by " + launch_.by + ") does not reach process 0 at " + launch_.host +
@@ -209,8 +131,8 @@ void GlooGroup::OpenLines() {
 
 // Throws Error where process 0, once it is there, expects another number of processes.
 void GlooGroup::CheckSize() {
-  if (!line_->Has(Key("size", 0))) return;
-  const std::string expected = line_->Get(Key("size", 0));
+  if (!line_->Has(StoreKey("size", 0))) return;
+  const std::string expected = line_->Get(StoreKey("size", 0));
   if (expected == std::to_string(size())) return;
   throw Error("process " + std::to_string(rank()) + " (" + NameOf(rank()) +
                   "): number of processes by " + launch_.by + " (as WORLD_SIZE)",
@@ -221,8 +143,8 @@ void GlooGroup::CheckSize() {
 void GlooGroup::Await(const char* what) {
   const auto until = SteadyClock::now() + kMeeting;
   for (int other = 0; other < size(); ++other) {
-    while (!line_->Has(Key(what, other))) {
-      if (line_->Has(kReason)) throw GroupError(line_->Get(kReason));
+    while (!line_->Has(StoreKey(what, other))) {
+      if (line_->Has(StoreLine::kReason)) throw GroupError(line_->Get(StoreLine::kReason));
       CheckSize();
       if (SteadyClock::now() > until) {
         throw Error("process " + std::to_string(other) + " of " + std::to_string(size()) +
@@ -235,11 +157,11 @@ void GlooGroup::Await(const char* what) {
 
 // Waits for all processes, and compares the text.
 void GlooGroup::Compare(const std::string& same) {
-  line_->Set(Key("name", rank()), HostName() + ", pid " + std::to_string(getpid()));
-  line_->Set(Key("size", rank()), std::to_string(size()));
-  line_->Set(Key("same", rank()), same);
+  line_->Set(StoreKey("name", rank()), HostName() + ", pid " + std::to_string(getpid()));
+  line_->Set(StoreKey("size", rank()), std::to_string(size()));
+  line_->Set(StoreKey("same", rank()), same);
   Await("same");
-  std::istringstream ours(same), theirs(line_->Get(Key("same", 0)));
+  std::istringstream ours(same), theirs(line_->Get(StoreKey("same", 0)));
   for (std::string our, their;;) {
     const bool more = static_cast<bool>(std::getline(ours, our));
     const bool they = static_cast<bool>(std::getline(theirs, their));
@@ -249,7 +171,7 @@ void GlooGroup::Compare(const std::string& same) {
                     "), in the scenario, which all processes need to have alike",
                 more ? our : "nothing", (they ? their : "nothing") + ", as process 0");
   }
-  line_->Set(Key("agreed", rank()), "");
+  line_->Set(StoreKey("agreed", rank()), "");
   Await("agreed");
 }
 
@@ -269,80 +191,18 @@ void GlooGroup::Connect() {
   }
 }
 
-GlooGroup::~GlooGroup() { StopWatching(); }
-
-void GlooGroup::StopWatching() {
-  watching_ = false;
-  if (watch_.joinable()) watch_.join();
-}
-
-void GlooGroup::Watch() {
-  while (watching_) {
-    try {
-      WatchOnce();
-    } catch (const std::exception&) {
-      if (!watching_) return;
-      // The store ended. The thread that trains has some time to notice by itself.
-      if (!ending_) ending_ = SteadyClock::now();
-      if (SteadyClock::now() - *ending_ > kGrace) EndProcess();
-    }
-    std::this_thread::sleep_for(kBeat);
-  }
-}
-
-// Every process watches the next one, so that each is watched by one that lives.
-void GlooGroup::WatchOnce() {
-  watcher_->Add(Key("beat", rank()), 1);
-  if (stop_ != 0 && !Leads()) watcher_->Set(kStop, "");
-  if (Leads() && stop_ == 0 && watcher_->Has(kStop)) std::raise(SIGTERM);
-  if (watcher_->Has(kReason)) {
-    Hear(watcher_->Get(kReason));
-    if (!ending_) ending_ = SteadyClock::now();
-    if (SteadyClock::now() - *ending_ > kGrace) EndProcess();
-    return;
-  }
-  const int next = (rank() + 1) % size();
-  if (watcher_->Has(Key("ended", next))) return;
-  const int64_t beat = watcher_->Add(Key("beat", next), 0);
-  silent_ = beat == last_beat_ ? silent_ + 1 : 0;
-  last_beat_ = beat;
-  if (silent_ < kSilentBeats) return;
-  watcher_->SetReason("process " + std::to_string(next) + " (" + watcher_->Get(Key("name", next)) +
-                      ") has been silent for " +
-                      std::to_string(kSilentBeats * kBeat.count() / 1000) + " s");
-}
-
-// Ends the process where it is. Process 0 prints what the others told; what nobody told is printed
-// by those that are left.
-void GlooGroup::EndProcess() {
-  const std::string heard = Heard();
-  if (Leads() || heard.empty()) {
-    std::fprintf(stderr, "legacy-scenario: %s\n", heard.empty() ? kLeaderLost : heard.c_str());
-  }
-  ReapProcesses(0);  // one that was stopped would stay
-  _exit(1);
-}
-
-void GlooGroup::Hear(const std::string& reason) {
-  const std::lock_guard lock(mutex_);
-  heard_ = reason;
-}
-
-std::string GlooGroup::Heard() {
-  const std::lock_guard lock(mutex_);
-  return heard_;
-}
+GlooGroup::~GlooGroup() { signs_->Stop(); }
 
 void GlooGroup::Check() {
-  const std::string heard = Heard();
+  const std::string heard = signs_->Heard();
   if (!heard.empty()) throw GroupError(heard);
 }
 
-std::string GlooGroup::NameOf(int rank) { return line_->Get(Key("name", rank)); }
+std::string GlooGroup::NameOf(int rank) { return line_->Get(StoreKey("name", rank)); }
 
 std::vector<int64_t> GlooGroup::Beats() {
   std::vector<int64_t> beats;
-  for (int r = 0; r < size(); ++r) beats.push_back(line_->Add(Key("beat", r), 0));
+  for (int r = 0; r < size(); ++r) beats.push_back(line_->Add(StoreKey("beat", r), 0));
   return beats;
 }
 
@@ -352,7 +212,7 @@ std::string GlooGroup::ReasonOfLoss(const std::string& symptom) {
     const std::vector<int64_t> before = Beats();
     constexpr int kLooks = 5;
     for (int look = 0; look < kLooks; ++look) {
-      if (line_->Has(kReason)) return line_->Get(kReason);
+      if (line_->Has(StoreLine::kReason)) return line_->Get(StoreLine::kReason);
       std::this_thread::sleep_for(kBeat);
     }
     const std::vector<int64_t> after = Beats();
@@ -365,7 +225,7 @@ std::string GlooGroup::ReasonOfLoss(const std::string& symptom) {
     return line_->SetReason(dead.empty() ? "a connection between the processes broke: " + symptom
                                          : dead + " ended without a word");
   } catch (const std::exception&) {
-    const std::string heard = Heard();
+    const std::string heard = signs_->Heard();
     return heard.empty() ? kLeaderLost : heard;
   }
 }
@@ -381,21 +241,6 @@ void GlooGroup::Run(const Call& call) {
     symptom = Summary(error);
   }
   throw GroupError(ReasonOfLoss(symptom));
-}
-
-// Returns the first message of bytes.
-Bytes FrameOf(ByteSpan bytes) {
-  Bytes frame(kFrameBytes);
-  const auto length = static_cast<uint64_t>(bytes.size());
-  std::memcpy(frame.data(), &length, sizeof length);
-  if (std::ssize(bytes) <= kInline) std::ranges::copy(bytes, frame.begin() + sizeof length);
-  return frame;
-}
-
-int64_t LengthOf(const std::byte* frame) {
-  uint64_t length = 0;
-  std::memcpy(&length, frame, sizeof length);
-  return static_cast<int64_t>(length);
 }
 
 std::vector<Bytes> GlooGroup::AllGather(ByteSpan own) {
@@ -488,20 +333,24 @@ Bytes GlooGroup::Move(ByteSpan bytes, int from, int to) {
   return rank() == to ? whole : Bytes();
 }
 
+void GlooGroup::AwaitEnds(milliseconds most) {
+  const auto until = SteadyClock::now() + most;
+  for (int other = 1; Leads() && other < size(); ++other) {
+    while (!line_->Has(StoreKey("ended", other)) && SteadyClock::now() < until) {
+      std::this_thread::sleep_for(milliseconds(5));
+    }
+  }
+}
+
 // Process 0 serves the store, so that it leaves last.
 void GlooGroup::End() {
   try {
-    line_->Set(Key("ended", rank()), "");
-    const auto until = SteadyClock::now() + kGrace;
-    for (int other = 1; Leads() && other < size(); ++other) {
-      while (!line_->Has(Key("ended", other)) && SteadyClock::now() < until) {
-        std::this_thread::sleep_for(milliseconds(5));
-      }
-    }
+    line_->Set(StoreKey("ended", rank()), "");
+    AwaitEnds(kGrace);
   } catch (const std::exception&) {
     // The run is complete; how the others end changes nothing.
   }
-  StopWatching();
+  signs_->Stop();
   carrier_.reset();
   group_.reset();
 }
@@ -509,23 +358,19 @@ void GlooGroup::End() {
 bool GlooGroup::Fail(const std::string& reason) noexcept {
   bool known = false;
   try {
-    Hear(line_->SetReason(reason));
+    signs_->Hear(line_->SetReason(reason));
     carrier_.reset();  // calls of the others fail now
     group_.reset();
-    line_->Set(Key("ended", rank()), "");
-    const int64_t beat = line_->Add(Key("beat", 0), 0);
+    line_->Set(StoreKey("ended", rank()), "");
+    const int64_t beat = line_->Add(StoreKey("beat", 0), 0);
     if (!Leads()) std::this_thread::sleep_for(3 * kBeat);
-    known = Leads() || line_->Has(Key("ended", 0)) || line_->Add(Key("beat", 0), 0) != beat;
-    const auto until = SteadyClock::now() + kGoodbye;
-    for (int other = 1; Leads() && other < size(); ++other) {
-      while (!line_->Has(Key("ended", other)) && SteadyClock::now() < until) {
-        std::this_thread::sleep_for(milliseconds(5));
-      }
-    }
+    known =
+        Leads() || line_->Has(StoreKey("ended", 0)) || line_->Add(StoreKey("beat", 0), 0) != beat;
+    AwaitEnds(kGoodbye);
   } catch (const std::exception&) {
-    known = !Heard().empty();
+    known = !signs_->Heard().empty();
   }
-  StopWatching();
+  signs_->Stop();
   return known;
 }
 
