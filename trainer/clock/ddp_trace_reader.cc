@@ -1,17 +1,14 @@
-// Parser of trace files.
+// Parser of trace files: what each keyword says, and where it may stand.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <functional>
 #include <map>
-#include <numeric>
 #include <string_view>
 
-#include "base/error.h"
 #include "base/files/whole_file.h"
 #include "base/number.h"
-#include "base/words.h"
 #include "trainer/clock/ddp_trace.h"
+#include "trainer/clock/ddp_trace_layers.h"
+#include "trainer/clock/ddp_trace_lines.h"
 
 namespace legacy {
 namespace {
@@ -19,8 +16,6 @@ namespace {
 // Largest number of steps of a training, which are the rows of its steps.csv.
 constexpr int64_t kMostSteps = 10'000'000;
 constexpr size_t kMostBytesOfFile = size_t{1} << 34;
-// Largest number of bytes; sums over all workers stay far below 2^63.
-constexpr int64_t kMostLayerBytes = int64_t{1} << 44;
 // Largest number of messages of a step; a short line may stand for many.
 constexpr int64_t kMostMessages = int64_t{1} << 24;
 // Largest number of seconds; sums of nanoseconds stay far below 2^63.
@@ -32,10 +27,10 @@ constexpr size_t kMostMetrics = 64;
 // The metric of the keyword "accuracy", which needs no declaration.
 const Metric kAccuracy = {"accuracy", "accuracy", Metric::Better::kHigher, true};
 
-class DdpReader {
+class DdpReader : DdpTraceLines {
  public:
   explicit DdpReader(const std::filesystem::path& path)
-      : lines_(path.string(), ReadWholeFile(path, kMostBytesOfFile), {'#', true}) {}
+      : DdpTraceLines(path.string(), ReadWholeFile(path, kMostBytesOfFile)) {}
 
   DdpTrace Read() {
     ReadFirstLine();
@@ -44,8 +39,8 @@ class DdpReader {
       if (entry == kKeywords.end()) Unknown("keyword");
       (this->*entry->second)();
     }
-    FinishTraining(end_);
-    if (trace_.trainings.empty()) Fail(end_, "end of file", "a step");
+    FinishTraining(EndOfLine());
+    if (trace_.trainings.empty()) Fail(EndOfLine(), "end of file", "a step");
     // A step may come before the first "accuracy".
     for (TraceTraining& training : trace_.trainings) {
       for (TraceStep& step : training.steps) {
@@ -59,39 +54,6 @@ class DdpReader {
   using Handler = void (DdpReader::*)();
   static const std::map<std::string_view, Handler> kKeywords;
 
-  // Goes to the next line that has words, and returns false at the end.
-  bool NextLine() {
-    const int64_t last = lines_.LineNumber();
-    if (!lines_.Advance()) {
-      if (lines_.LineNumber() != last) end_ = {"", 1};
-      return false;
-    }
-    for (const PlacedWord& word : lines_.Words()) {
-      if (std::ranges::any_of(word.text, IsControl) || !IsUtf8(word.text)) {
-        Fail(word, "word", "printable characters");
-      }
-    }
-    end_ = {"", lines_.Words().back().column + lines_.Words().back().text.size()};
-    return true;
-  }
-  // Throws Error "FILE:LINE:COLUMN: WHAT: got 'WORD'; allowed: ALLOWED".
-  [[noreturn]] void Fail(const PlacedWord& word, const std::string& what,
-                         const std::string& allowed) const {
-    throw Error(lines_.Location(word) + ": " + what, Shown(word.text), allowed);
-  }
-
-  const PlacedWord& Keyword() const { return lines_.Words().front(); }
-  size_t Values() const { return lines_.Count() - 1; }
-  const PlacedWord& Value(size_t i) const { return lines_.Words()[i + 1]; }
-
-  // `usage` is the form of the whole line.
-  void RequireValues(size_t least, size_t most, const char* usage) const {
-    if (Values() < least) Fail(end_, "end of line", usage);
-    if (Values() > most) Fail(Value(most), "word", std::string("no more than ") + usage);
-  }
-  void Require(bool ok, const char* allowed) const {
-    if (!ok) Fail(Keyword(), "keyword", allowed);
-  }
   [[noreturn]] void Unknown(const char* what) const {
     std::string allowed;
     for (const auto& [name, handler] : kKeywords) {
@@ -100,37 +62,13 @@ class DdpReader {
     Fail(Keyword(), what, allowed);
   }
 
-  int64_t Whole(const PlacedWord& word, const char* what, int64_t least, int64_t most) const {
-    int64_t value = 0;
-    const char* end = word.text.data() + word.text.size();
-    const auto [stop, failure] = std::from_chars(word.text.data(), end, value);
-    if (failure != std::errc() || stop != end || value < least || value > most) {
-      Fail(word, what,
-           "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    return value;
-  }
-  double Number(const PlacedWord& word, const char* what, double least, double most) const {
-    const std::optional<double> value = ParseNumber(word.text);
-    if (!value || !(*value >= least && *value <= most)) {
-      Fail(word, what, "a number from " + FormatNumber(least) + " to " + FormatNumber(most));
-    }
-    return *value;
-  }
-  // Reads a loss, which may be nan or inf where the training diverged.
-  double Loss(const PlacedWord& word, const char* what) const {
-    const std::optional<double> value = ParseNumber(word.text);
-    if (!value) Fail(word, what, "a number, nan, inf");
-    return *value;
-  }
-
   // Reads the values from number `first` on: one, or one for each worker.
   template <typename Read>
   auto Each(size_t first, Read read) const {
     const size_t count = Values() - std::min(first, Values());
     const auto workers = static_cast<size_t>(trace_.workers);
     if (count != 1 && count != workers) {
-      Fail(count == 0 || count < workers ? end_ : Value(first + workers),
+      Fail(count == 0 || count < workers ? EndOfLine() : Value(first + workers),
            std::to_string(count) + " values",
            "one, or one for each of the " + std::to_string(workers) + " workers");
     }
@@ -144,7 +82,7 @@ class DdpReader {
   }
 
   void ReadFirstLine() {
-    if (!NextLine()) Fail(end_, "first line", kFirstLine);
+    if (!NextLine()) Fail(EndOfLine(), "first line", kFirstLine);
     if (Keyword().text != "legacy-trace") Fail(Keyword(), "first line", kFirstLine);
     RequireValues(1, 1, kFirstLine);
     if (Value(0).text != "1") Fail(Value(0), "version", "1");
@@ -160,40 +98,7 @@ class DdpReader {
 
   void ReadLayer() {
     Require(!open_ && trace_.trainings.empty(), "layers before the first method and step");
-    RequireValues(2, 2, "layer NAME ELEMENTS or layer NAME SHAPE, as in 64x3x7x7");
-    const std::string name(Value(0).text);
-    if (name.find("..") != std::string::npos) {
-      Fail(Value(0), "layer", "a name without '..', which stands between first and last");
-    }
-    if (!position_of_.try_emplace(name, static_cast<int>(trace_.layers.size())).second) {
-      Fail(Value(0), "layer", "each name once");
-    }
-    Unit layer;
-    layer.id = static_cast<uint32_t>(trace_.layers.size());
-    layer.name = name;
-    layer.shape = Shape(Value(1));
-    layer.numel =
-        std::accumulate(layer.shape.begin(), layer.shape.end(), int64_t{1}, std::multiplies<>());
-    layer.offset = elements_before_.back();
-    trace_.layers.push_back(std::move(layer));
-    elements_before_.push_back(elements_before_.back() + trace_.layers.back().numel);
-    if (elements_before_.back() > kMostLayerBytes) {
-      Fail(Value(1), "elements", "at most " + std::to_string(kMostLayerBytes) + " in all layers");
-    }
-  }
-
-  // Reads a number of elements, or the sizes of all dimensions with x between them.
-  std::vector<int64_t> Shape(const PlacedWord& word) const {
-    std::vector<int64_t> shape;
-    int64_t elements = 1;
-    for (size_t begin = 0; begin <= word.text.size();) {
-      const size_t end = std::min(word.text.find('x', begin), word.text.size());
-      const PlacedWord size = {word.text.substr(begin, end - begin), word.column + begin};
-      shape.push_back(Whole(size, "elements", 1, UINT32_MAX / elements));
-      elements *= shape.back();
-      begin = end + 1;
-    }
-    return shape;
+    trace_.layers.push_back(layers_.Read(*this));
   }
 
   void ReadMethod() {
@@ -316,24 +221,11 @@ class DdpReader {
     FinishBucket(Keyword());
     TraceBucket& bucket = step.buckets.emplace_back();
     for (size_t i = 0; i < Values(); ++i) {
-      const auto [first, last] = bucket.layers.emplace_back(Range(Value(i)));
-      bucket.elements +=
-          elements_before_[std::max(first, last) + 1] - elements_before_[std::min(first, last)];
+      const auto [first, last] = bucket.layers.emplace_back(layers_.Range(*this, Value(i)));
+      bucket.elements += layers_.Elements(std::min(first, last), std::max(first, last));
       Take(std::min(first, last), std::max(first, last), Value(i));
     }
     has_ready_ = false;
-  }
-
-  std::pair<int, int> Range(const PlacedWord& word) const {
-    const size_t dots = word.text.find("..");
-    const PlacedWord first = {word.text.substr(0, dots), word.column};
-    if (dots == std::string_view::npos) return {Layer(first), Layer(first)};
-    return {Layer(first), Layer({word.text.substr(dots + 2), word.column + dots + 2})};
-  }
-  int Layer(const PlacedWord& word) const {
-    const auto found = position_of_.find(word.text);
-    if (found == position_of_.end()) Fail(word, "layer", "names of layers given before");
-    return found->second;
   }
 
   // Records that layers [first, last] are sent, each once in a step. `taken_` has the ranges so
@@ -466,11 +358,8 @@ class DdpReader {
     steps_ = 0;
   }
 
-  WordLines lines_;
-  PlacedWord end_ = {"", 1};  // after the last word of the line
   DdpTrace trace_;
-  std::map<std::string, int, std::less<>> position_of_;  // layer positions by name
-  std::vector<int64_t> elements_before_ = {0};  // elements before each layer, then the sum of all
+  DdpTraceLayers layers_;
 
   std::optional<TraceTraining> open_;  // the training that the current lines describe
   int64_t steps_ = 0;                  // steps of `open_`
