@@ -17,11 +17,6 @@ using fabric::Payload;
 
 constexpr int64_t kDenseBytes = 4;  // fp32
 
-bool IsServer(CollectiveAlgorithm algorithm) {
-  return algorithm == CollectiveAlgorithm::ParameterServer ||
-         algorithm == CollectiveAlgorithm::ShardedParameterServer;
-}
-
 // Returns the algorithms among which `auto` chooses. Sums of switches need such that support them,
 // so they are used on request only.
 std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options,
@@ -90,7 +85,7 @@ int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
 
 std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
   std::vector<CollectiveAlgorithm> algorithms = fabric::AlgorithmsFor(payload);
-  std::erase_if(algorithms, IsServer);
+  std::erase_if(algorithms, fabric::IsServer);
   return algorithms;
 }
 
@@ -115,7 +110,7 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
   }
   for (const CollectiveAlgorithm algorithm : fabric::CollectiveAlgorithms()) {
     if (text != fabric::ToString(algorithm)) continue;
-    if (IsServer(algorithm)) {
+    if (fabric::IsServer(algorithm)) {
       allowed += "; servers are chosen by network.aggregation";
     } else if (fabric::CanCarry(algorithm, Payload::SparseSum)) {
       allowed +=

@@ -82,6 +82,8 @@ bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
 /// True for rings: all-reduce, all-gather and reduce-scatter.
 bool IsRing(CollectiveAlgorithm algorithm);
+/// True for one parameter server and for shards.
+bool IsServer(CollectiveAlgorithm algorithm);
 /// True where the algorithm may have that protocol. Rings and the double tree have any, NVLS has
 /// Simple, and the others have none. TakesProtocols is true for the former three.
 bool TakesProtocol(CollectiveAlgorithm algorithm, Protocol protocol);
