@@ -3,7 +3,7 @@
 //
 //   csv:FILE[:KEY=VALUE,...]        a measured trace. Times are in seconds; a value holds until the
 //                                   next, the last one for the median gap, and then the trace
-//                                   begins anew. Rows of one time are averaged. Keys:
+//                                   begins again. Rows of one time are averaged. Keys:
 //     column=NAME                   column of the rates in Mbit/s; default: mbps, else dl_mbps
 //     time=NAME                     column of the times; default time_s
 //     trace=N|NAME|each             which of several traces, by number from 0 or by name; default
@@ -18,8 +18,8 @@
 //                                   without `for` that never ends
 //
 // All but outage take scale=NUMBER, or scale=mean, which makes the mean over a period that of the
-// link, and offset=TIME, at which time of the trace the simulation begins. Behind a `;` may follow
-// outages: "csv:lte.csv;outage:from=60s,for=30s".
+// link, and offset=TIME, at which time of the trace the simulation begins. Outages may follow a
+// `;`: "csv:lte.csv;outage:from=60s,for=30s".
 //
 // YAML may also write {csv: FILE, column: NAME, ...}, a list [{at: 0s, rate: 5Mbps}, ...], and
 // {from: 60s, for: 30s}: link-trace-yaml.h.
@@ -30,6 +30,7 @@
 
 #include "base/settings.h"
 #include "link-schedule.h"
+#include "trace-file.h"
 
 #include <optional>
 #include <string>
@@ -37,36 +38,6 @@
 
 namespace legacy::fabric
 {
-
-/// A Trace is one recording of a file.
-struct Trace
-{
-    std::string name; ///< "" where the file has no column of names
-    LinkSchedule schedule;
-    TimeNs period = 0; ///< after which it begins anew
-};
-
-/// A TraceRequest says how a file is read.
-struct TraceRequest
-{
-    bool mahimahi = false;
-    std::string file;
-    std::string column; ///< "": mbps, else dl_mbps
-    std::string time = "time_s";
-    TimeNs bin = 100'000'000; ///< of mahimahi
-    bool acksAreWanted = false;
-    std::string option = "schedule"; ///< what messages name
-};
-
-/// Returns the traces of a file, in its order; one or more. Throws Error with file and line.
-std::vector<Trace> ReadTraces(const TraceRequest& request);
-
-/// Returns the trace, without a name, of rates at times that do not descend: what `csv:` does with
-/// the rows of a trace. `seconds` begin at any time, which becomes 0. Throws Error naming `where`
-/// on fewer than two different times.
-Trace TraceOf(const std::vector<double>& seconds,
-              const std::vector<double>& mbps,
-              const std::string& where);
 
 /// A ScheduleSpec is a parsed text: how the rate of some link changes. The rate of the link itself
 /// is given later.
