@@ -1,19 +1,14 @@
 #include "data-centre.h"
 
 #include "base/error.h"
-#include "base/files/text_file.h"
 #include "base/words.h"
 #include "fabric/topology/types.h"
+#include "htsim-numbers.h"
 
-#include <algorithm>
-#include <array>
-#include <cctype>
 #include <cmath>
 #include <filesystem>
-#include <map>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace legacy::fabric
 {
@@ -21,161 +16,24 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr size_t kMostTiers = 3;
-constexpr int kMostRadix = 65536;
-
-std::string LowerCase(std::string text)
-{
-    std::transform(text.begin(),
-                   text.end(),
-                   text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-}
-
-/// A HtsimValue is a number of the file with its place; an empty place: it was not given.
-struct HtsimValue
-{
-    double number = 0;
-    std::string where;
-
-    bool Given() const
-    {
-        return !where.empty();
-    }
-
-    int Int() const
-    {
-        return static_cast<int>(number);
-    }
-};
-
-/// A HtsimKey is a key of the file with the range of its number.
-struct HtsimKey
-{
-    const char* name; ///< in small letters
-    double least;
-    double most;
-    bool whole;
-};
-
-constexpr HtsimKey kHeaderKeys[] = {{"nodes", 1, TopologyBuild::kMaxHosts, true},
-                                    {"tiers", 2, kMostTiers, true},
-                                    {"podsize", 1, TopologyBuild::kMaxHosts, true}};
-constexpr HtsimKey kTierKeys[] = {{"downlink_speed_gbps", 1e-9, 1e6, false},
-                                  {"downlink_latency_ns", 0, 1e12, true},
-                                  {"radix_down", 1, kMostRadix, true},
-                                  {"radix_up", 1, kMostRadix, true},
-                                  {"bundle", 1, 1024, true},
-                                  {"oversubscribed", 1, kMostRadix, false},
-                                  {"queue", 0, static_cast<double>(kMostBytes), true},
-                                  {"queue_down", 0, static_cast<double>(kMostBytes), true},
-                                  {"queue_up", 0, static_cast<double>(kMostBytes), true},
-                                  {"switch_latency_ns", 0, 1e12, true}};
-
-using HtsimValues = std::map<std::string, HtsimValue>;
-
 class HtsimFile
 {
   public:
     HtsimFile(const std::string& path, const LinkDefaults& defaults)
         : m_path(path),
-          m_lines(path, ReadText(path), {'#'}),
+          m_numbers(path),
           m_defaults(defaults)
     {
     }
 
     ImportedTopology Read()
     {
-        ReadLines();
         CheckShape();
         Build();
         return std::move(m_result);
     }
 
   private:
-    void ReadLines()
-    {
-        int tier = -1;
-        while (m_lines.Advance())
-        {
-            const std::string key = LowerCase(m_lines.Word(0));
-            if (m_lines.Count() != 2)
-            {
-                throw Error(m_lines.Location(0), m_lines.Line(), "a key and a number");
-            }
-            if (key == "tier")
-            {
-                tier = m_lines.Integer(1, "tier", 0, static_cast<int>(kMostTiers) - 1);
-                if (!m_tierWhere[tier].empty())
-                {
-                    throw Error(m_lines.Location(1) + ": tier", m_lines.Word(1), "each tier once");
-                }
-                m_tierWhere[tier] = m_lines.Location(0);
-                continue;
-            }
-            const bool header = tier < 0;
-            header ? ReadKey(key, std::begin(kHeaderKeys), std::end(kHeaderKeys), m_header)
-                   : ReadKey(key, std::begin(kTierKeys), std::end(kTierKeys), m_tiers[tier]);
-        }
-    }
-
-    void
-    ReadKey(const std::string& key, const HtsimKey* begin, const HtsimKey* end, HtsimValues& values)
-    {
-        const auto* known =
-            std::find_if(begin, end, [&key](const HtsimKey& one) { return key == one.name; });
-        if (known == end)
-        {
-            std::string allowed;
-            for (const HtsimKey* one = begin; one != end; ++one)
-            {
-                allowed += std::string(one->name) + ", ";
-            }
-            throw Error(m_lines.Location(0) + ": key", Shown(m_lines.Word(0)), allowed + "tier");
-        }
-        HtsimValue value;
-        value.where = m_lines.Location(1);
-        value.number = known->whole
-                           ? static_cast<double>(m_lines.Whole(1,
-                                                               key,
-                                                               static_cast<int64_t>(known->least),
-                                                               static_cast<int64_t>(known->most)))
-                           : m_lines.Real(1, key, known->least, known->most);
-        if (!values.emplace(key, value).second)
-        {
-            throw Error(m_lines.Location(0) + ": " + key, m_lines.Word(1), "each key once");
-        }
-    }
-
-    const HtsimValue& Header(const std::string& key) const
-    {
-        const auto found = m_header.find(key);
-        if (found == m_header.end())
-        {
-            throw Error(m_path + ":1: " + key, "none", "a number in front of the tiers");
-        }
-        return found->second;
-    }
-
-    HtsimValue Of(int tier, const std::string& key, double fallback) const
-    {
-        const auto found = m_tiers[tier].find(key);
-        return found == m_tiers[tier].end() ? HtsimValue{fallback, ""} : found->second;
-    }
-
-    HtsimValue Need(int tier, const std::string& key) const
-    {
-        const HtsimValue value = Of(tier, key, 0);
-        if (!value.Given())
-        {
-            throw Error(m_tierWhere[tier] + ": " + key + " of tier " + std::to_string(tier),
-                        "none",
-                        "a number");
-        }
-        return value;
-    }
-
     /// Throws Error where `whole` does not divide into parts of `part`; returns how many they are.
     static int Parts(int whole, const HtsimValue& part, const std::string& what)
     {
@@ -191,15 +49,15 @@ class HtsimFile
     /// Finds out how many switches there are, and throws Error on radices that do not fit.
     void CheckShape()
     {
-        m_hosts = Header("nodes").Int();
-        m_tierCount = Header("tiers").Int();
-        const HtsimValue podsize = Header("podsize");
-        for (int tier = 0; tier < static_cast<int>(kMostTiers); ++tier)
+        m_hosts = m_numbers.Header("nodes").Int();
+        m_tierCount = m_numbers.Header("tiers").Int();
+        const HtsimValue podsize = m_numbers.Header("podsize");
+        for (int tier = 0; tier < kMostHtsimTiers; ++tier)
         {
             const bool wanted = tier < m_tierCount;
-            if (wanted != !m_tierWhere[tier].empty())
+            if (wanted != !m_numbers.TierWhere(tier).empty())
             {
-                throw Error((wanted ? m_path + ":1" : m_tierWhere[tier]) + ": tier " +
+                throw Error((wanted ? m_path + ":1" : m_numbers.TierWhere(tier)) + ": tier " +
                                 std::to_string(tier),
                             wanted ? "none" : "one more",
                             std::to_string(m_tierCount) + " tiers, as the first lines say");
@@ -212,14 +70,16 @@ class HtsimFile
                         std::to_string(podsize.Int()),
                         std::to_string(m_hosts) + " with two tiers, where all is one pod");
         }
-        m_torsPerPod = Parts(podsize.Int(), Need(0, "radix_down"), "radix_down of tier 0");
+        m_torsPerPod =
+            Parts(podsize.Int(), m_numbers.Need(0, "radix_down"), "radix_down of tier 0");
         m_aggsPerPod = Upper(0, m_torsPerPod);
         if (m_tierCount == 3)
         {
-            m_coresPerAgg = Parts(Need(1, "radix_up").Int(), Bundle(2), "bundle of tier 2");
+            m_coresPerAgg =
+                Parts(m_numbers.Need(1, "radix_up").Int(), Bundle(2), "bundle of tier 2");
             CheckRadix(2, m_pods * Bundle(2).Int());
         }
-        const HtsimValue bundle = Of(0, "bundle", 1);
+        const HtsimValue bundle = m_numbers.Of(0, "bundle", 1);
         if (bundle.Int() != 1)
         {
             throw Error(bundle.where + ": bundle of tier 0",
@@ -230,7 +90,7 @@ class HtsimFile
         {
             CheckOversubscription(tier);
         }
-        const HtsimValue top = Of(m_tierCount - 1, "radix_up", 0);
+        const HtsimValue top = m_numbers.Of(m_tierCount - 1, "radix_up", 0);
         if (top.Given())
         {
             throw Error(top.where + ": radix_up of the last tier",
@@ -242,22 +102,22 @@ class HtsimFile
     /// Returns the parallel links between two switches below a tier, with a place for messages.
     HtsimValue Bundle(int tier) const
     {
-        HtsimValue bundle = Of(tier, "bundle", 1);
-        bundle.where = bundle.Given() ? bundle.where : m_tierWhere[tier];
+        HtsimValue bundle = m_numbers.Of(tier, "bundle", 1);
+        bundle.where = bundle.Given() ? bundle.where : m_numbers.TierWhere(tier);
         return bundle;
     }
 
     /// Returns the switches above those of a tier in a pod, of which there are `lower`.
     int Upper(int tier, int lower) const
     {
-        const int upper = Parts(Need(tier, "radix_up").Int(), Bundle(tier + 1), "bundle");
+        const int upper = Parts(m_numbers.Need(tier, "radix_up").Int(), Bundle(tier + 1), "bundle");
         CheckRadix(tier + 1, lower * Bundle(tier + 1).Int());
         return upper;
     }
 
     void CheckRadix(int tier, int links) const
     {
-        const HtsimValue radix = Need(tier, "radix_down");
+        const HtsimValue radix = m_numbers.Need(tier, "radix_down");
         if (radix.Int() != links)
         {
             throw Error(radix.where + ": radix_down of tier " + std::to_string(tier),
@@ -268,11 +128,11 @@ class HtsimFile
 
     void CheckOversubscription(int tier) const
     {
-        const HtsimValue given = Of(tier, "oversubscribed", 1);
-        const double down =
-            Need(tier, "radix_down").number * Need(tier, "downlink_speed_gbps").number;
-        const double up =
-            Need(tier, "radix_up").number * Need(tier + 1, "downlink_speed_gbps").number;
+        const HtsimValue given = m_numbers.Of(tier, "oversubscribed", 1);
+        const double down = m_numbers.Need(tier, "radix_down").number *
+                            m_numbers.Need(tier, "downlink_speed_gbps").number;
+        const double up = m_numbers.Need(tier, "radix_up").number *
+                          m_numbers.Need(tier + 1, "downlink_speed_gbps").number;
         constexpr double kRounding = 1e-6;
         if (given.Given() && std::abs(down / up - given.number) > kRounding * given.number)
         {
@@ -289,13 +149,15 @@ class HtsimFile
     /// Returns the queue of a port in bytes.
     int64_t Queue(int tier, const char* direction) const
     {
-        const double both = Of(tier, "queue", static_cast<double>(m_defaults.queueBytes)).number;
-        return static_cast<int64_t>(Of(tier, std::string("queue_") + direction, both).number);
+        const double both =
+            m_numbers.Of(tier, "queue", static_cast<double>(m_defaults.queueBytes)).number;
+        return static_cast<int64_t>(
+            m_numbers.Of(tier, std::string("queue_") + direction, both).number);
     }
 
     int64_t SwitchLatency(int tier) const
     {
-        return static_cast<int64_t>(Of(tier, "switch_latency_ns", 0).number);
+        return static_cast<int64_t>(m_numbers.Of(tier, "switch_latency_ns", 0).number);
     }
 
     /// Links a node to one of a tier above it, `count` times. Half of the latency of both switches
@@ -303,11 +165,12 @@ class HtsimFile
     void AddLinks(int lower, int upper, int tier, int count)
     {
         Port port;
-        port.rateBps = std::llround(1e9 * Need(tier, "downlink_speed_gbps").number);
+        port.rateBps = std::llround(1e9 * m_numbers.Need(tier, "downlink_speed_gbps").number);
         const int64_t latency = SwitchLatency(tier) + (tier > 0 ? SwitchLatency(tier - 1) : 0);
         Link link(lower,
                   upper,
-                  static_cast<TimeNs>(Need(tier, "downlink_latency_ns").number) + (latency + 1) / 2,
+                  static_cast<TimeNs>(m_numbers.Need(tier, "downlink_latency_ns").number) +
+                      (latency + 1) / 2,
                   port);
         link.ports[0].queueBytes = tier > 0 ? Queue(tier - 1, "up") : m_defaults.queueBytes;
         link.ports[1].queueBytes = Queue(tier, "down");
@@ -320,8 +183,10 @@ class HtsimFile
     void Build()
     {
         const int64_t links =
-            int64_t{m_hosts} + int64_t{m_pods} * m_torsPerPod * Need(0, "radix_up").Int() +
-            (m_tierCount == 3 ? int64_t{m_pods} * m_aggsPerPod * Need(1, "radix_up").Int() : 0);
+            int64_t{m_hosts} +
+            int64_t{m_pods} * m_torsPerPod * m_numbers.Need(0, "radix_up").Int() +
+            (m_tierCount == 3 ? int64_t{m_pods} * m_aggsPerPod * m_numbers.Need(1, "radix_up").Int()
+                              : 0);
         if (links > TopologyBuild::kMaxLinks)
         {
             throw Error(m_path + ":1: links",
@@ -345,7 +210,7 @@ class HtsimFile
         const int tors = add("tor", m_pods * m_torsPerPod);
         const int aggs = add("agg", m_pods * m_aggsPerPod);
         const int cores = add("core", m_aggsPerPod * m_coresPerAgg);
-        const int hostsPerTor = Need(0, "radix_down").Int();
+        const int hostsPerTor = m_numbers.Need(0, "radix_down").Int();
         for (int host = 0; host < m_hosts; ++host)
         {
             AddLinks(host, tors + host / hostsPerTor, 0, 1);
@@ -379,11 +244,8 @@ class HtsimFile
     }
 
     std::string m_path;
-    WordLines m_lines;
+    HtsimNumbers m_numbers;
     LinkDefaults m_defaults;
-    HtsimValues m_header;
-    std::array<HtsimValues, kMostTiers> m_tiers;
-    std::array<std::string, kMostTiers> m_tierWhere; ///< empty: the file has no such tier
     int m_hosts = 0;
     int m_tierCount = 0;
     int m_pods = 0;
