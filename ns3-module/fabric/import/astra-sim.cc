@@ -141,33 +141,10 @@ class AstraSimFile
         }
         for (size_t i = 0; i < blocks.size(); ++i)
         {
-            const auto real = [&](const char* key, double least, double most)
-            {
-                const YAML::Node& node = numbers.at(key)[i];
-                return ParseReal(node.Scalar(), Place(node.Mark()) + ": " + key, least, most);
-            };
-            const YAML::Node& npus = numbers.at("npus_count")[i];
-            AstraDimension dimension;
-            dimension.block = BlockOf(blocks[i]);
-            dimension.npus = static_cast<int>(ParseWhole(
-                npus.Scalar(), Place(npus.Mark()) + ": npus_count", 1, TopologyBuild::kMaxHosts));
-            dimension.rateBps = std::llround(8 * m_byte * real("bandwidth", 1e-6, 1e5));
-            dimension.latency = std::llround(real("latency", 0, 1e12));
-            m_npus *= dimension.npus;
-            if (m_npus > TopologyBuild::kMaxHosts)
-            {
-                throw Error(Place(npus.Mark()) + ": npus_count",
-                            std::to_string(m_npus) + " in all",
-                            "at most " + std::to_string(TopologyBuild::kMaxHosts));
-            }
-            m_links += LinksOf(dimension);
-            if (m_links > TopologyBuild::kMaxLinks)
-            {
-                throw Error(Place(blocks[i].Mark()) + ": topology",
-                            std::to_string(m_links) + " links in all or more",
-                            "at most " + std::to_string(TopologyBuild::kMaxLinks));
-            }
-            m_dimensions.push_back(dimension);
+            AddDimension(blocks[i],
+                         numbers.at("npus_count")[i],
+                         numbers.at("bandwidth")[i],
+                         numbers.at("latency")[i]);
         }
         m_links = 0;
         for (const AstraDimension& dimension : m_dimensions)
@@ -180,6 +157,37 @@ class AstraSimFile
                         std::to_string(m_links) + " links",
                         "at most " + std::to_string(TopologyBuild::kMaxLinks));
         }
+    }
+
+    /// Adds a dimension, and its NPUs and links to those of all.
+    void AddDimension(const YAML::Node& block,
+                      const YAML::Node& npus,
+                      const YAML::Node& bandwidth,
+                      const YAML::Node& latency)
+    {
+        const auto real = [&](const YAML::Node& node, const char* key, double least, double most)
+        { return ParseReal(node.Scalar(), Place(node.Mark()) + ": " + key, least, most); };
+        AstraDimension dimension;
+        dimension.block = BlockOf(block);
+        dimension.npus = static_cast<int>(ParseWhole(
+            npus.Scalar(), Place(npus.Mark()) + ": npus_count", 1, TopologyBuild::kMaxHosts));
+        dimension.rateBps = std::llround(8 * m_byte * real(bandwidth, "bandwidth", 1e-6, 1e5));
+        dimension.latency = std::llround(real(latency, "latency", 0, 1e12));
+        m_npus *= dimension.npus;
+        if (m_npus > TopologyBuild::kMaxHosts)
+        {
+            throw Error(Place(npus.Mark()) + ": npus_count",
+                        std::to_string(m_npus) + " in all",
+                        "at most " + std::to_string(TopologyBuild::kMaxHosts));
+        }
+        m_links += LinksOf(dimension);
+        if (m_links > TopologyBuild::kMaxLinks)
+        {
+            throw Error(Place(block.Mark()) + ": topology",
+                        std::to_string(m_links) + " links in all or more",
+                        "at most " + std::to_string(TopologyBuild::kMaxLinks));
+        }
+        m_dimensions.push_back(dimension);
     }
 
     AstraBlock BlockOf(const YAML::Node& node) const

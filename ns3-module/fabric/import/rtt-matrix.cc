@@ -52,6 +52,57 @@ std::vector<double> ServerRow(WordLines& lines, int server, std::string& where, 
     return row;
 }
 
+/// Returns the times above 0 of the server's row. Throws Error where there is none, or where one is
+/// missing and `complete` is true.
+std::vector<double>
+KnownTimes(const std::vector<double>& row, int server, bool complete, const std::string& where)
+{
+    std::vector<double> known;
+    for (int host = 0; host < static_cast<int>(row.size()); ++host)
+    {
+        if (host != server && row[host] > 0)
+        {
+            known.push_back(row[host]);
+        }
+        else if (host != server && complete)
+        {
+            throw Error(where + ": round-trip time of row " + std::to_string(server) +
+                            " and column " + std::to_string(host),
+                        "0",
+                        "a time above 0, or missing=median");
+        }
+    }
+    if (known.empty())
+    {
+        throw Error(where + ": round-trip times of row " + std::to_string(server),
+                    "none above 0",
+                    "at least one");
+    }
+    return known;
+}
+
+/// Reads the row of the server, and checks how many hosts it has.
+std::vector<double>
+CheckedRow(const std::string& path, const Settings& options, int server, std::string& where)
+{
+    WordLines lines(path, ReadText(path));
+    size_t rows = 0;
+    std::vector<double> row = ServerRow(lines, server, where, rows);
+    if (row.empty())
+    {
+        throw Error(options.Location("server"),
+                    std::to_string(server),
+                    "a row of " + path + ", 0 to " + std::to_string(rows - 1));
+    }
+    if (row.size() > static_cast<size_t>(TopologyBuild::kMaxHosts))
+    {
+        throw Error(path + ": rows",
+                    std::to_string(row.size()),
+                    "at most " + std::to_string(TopologyBuild::kMaxHosts));
+    }
+    return row;
+}
+
 } // namespace
 
 ImportedTopology
@@ -74,44 +125,10 @@ ReadRttMatrix(const std::string& path, Settings& options, const LinkDefaults& de
     port.queueBytes = options.Bytes("queue", defaults.queueBytes);
     const int64_t serverRate = options.Rate("server_rate", port.rateBps);
 
-    WordLines lines(path, ReadText(path));
     std::string where;
-    size_t rows = 0;
-    const std::vector<double> row = ServerRow(lines, server, where, rows);
-    if (row.empty())
-    {
-        throw Error(options.Location("server"),
-                    std::to_string(server),
-                    "a row of " + path + ", 0 to " + std::to_string(rows - 1));
-    }
+    const std::vector<double> row = CheckedRow(path, options, server, where);
     const auto hosts = static_cast<int>(row.size());
-    if (hosts > TopologyBuild::kMaxHosts)
-    {
-        throw Error(path + ": rows",
-                    std::to_string(hosts),
-                    "at most " + std::to_string(TopologyBuild::kMaxHosts));
-    }
-    std::vector<double> known;
-    for (int host = 0; host < hosts; ++host)
-    {
-        if (host != server && row[host] > 0)
-        {
-            known.push_back(row[host]);
-        }
-        else if (host != server && missing == "error")
-        {
-            throw Error(where + ": round-trip time of row " + std::to_string(server) +
-                            " and column " + std::to_string(host),
-                        "0",
-                        "a time above 0, or missing=median");
-        }
-    }
-    if (known.empty())
-    {
-        throw Error(where + ": round-trip times of row " + std::to_string(server),
-                    "none above 0",
-                    "at least one");
-    }
+    const std::vector<double> known = KnownTimes(row, server, missing == "error", where);
     const double median = Median(known);
 
     ImportedTopology result;
