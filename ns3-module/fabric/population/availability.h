@@ -13,7 +13,7 @@
 //   sessions:on=1h,off=3h        exponential times; each day of 24 hours begins in the stationary
 //                                state
 //   trace:file=FILE              CSV client,start_s,end_s: half open, ascending, not overlapping;
-//                                begins anew at the largest end. Client k is the trace's client k
+//                                begins again at the largest end. Client k is the trace's client k
 //                                modulo their number, in the order of the file
 //
 // Time 0 of a simulation is midnight at longitude 0.
