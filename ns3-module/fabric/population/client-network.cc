@@ -80,6 +80,68 @@ void CheckPlaces(const Population& population, const Topology* core, bool server
     }
 }
 
+namespace
+{
+
+/// Adds the server with its line.
+void AddServer(const ServerSite& site, const Places& places, ClientNetwork& network)
+{
+    Link line;
+    line.a = network.topology.AddHost("server");
+    line.b = places.Find(site.at, "server");
+    line.delay = site.delay;
+    for (int way = 0; way < 2; ++way)
+    {
+        line.ports[way].rateBps = site.rateBps;
+        line.ports[way].usdPerGb = site.usdPerGb[way];
+    }
+    network.placement.servers.push_back(line.a);
+    network.serverLink = 2 * network.topology.AddLink(line);
+}
+
+/// Homes are switches at the end of lines that several clients share, with their lines, by the
+/// line's number.
+using Homes = std::map<int64_t, std::pair<int, DirectedLink>>;
+
+/// Adds a client with its access line, or with a link to its home.
+void AddClient(const Population& population,
+               const Client& client,
+               const Places& places,
+               Homes& homes,
+               ClientNetwork& network)
+{
+    Topology& topology = network.topology;
+    const Group& group = population.Groups()[client.group];
+    const int host = topology.AddHost("client" + std::to_string(client.number));
+    network.placement.hosts.push_back(host);
+    Link access;
+    access.a = places.Find(*client.region, "group " + group.name);
+    access.b = host;
+    access.delay = client.delay;
+    access.ports = {client.down, client.up};
+    if (group.perLine == 1)
+    {
+        network.accessLinks.push_back(2 * topology.AddLink(access));
+        return;
+    }
+    const auto [home, fresh] = homes.try_emplace(client.line);
+    if (fresh)
+    {
+        access.b = topology.AddSwitch("line" + std::to_string(client.line));
+        home->second = {access.b, 2 * topology.AddLink(access)};
+    }
+    // Inside the house nothing is slower than the line itself.
+    Link inside;
+    inside.a = home->second.first;
+    inside.b = host;
+    inside.ports[0].rateBps = client.down.rateBps;
+    inside.ports[1].rateBps = client.up.rateBps;
+    topology.AddLink(inside);
+    network.accessLinks.push_back(home->second.second);
+}
+
+} // namespace
+
 ClientNetwork MakeClientNetwork(const Population& population,
                                 const std::vector<int64_t>* clients,
                                 const Topology* core,
@@ -104,53 +166,13 @@ ClientNetwork MakeClientNetwork(const Population& population,
     network.serverLink = -1;
     if (server)
     {
-        const ServerSite& site = population.Server();
-        Link line;
-        line.a = topology.AddHost("server");
-        line.b = places.Find(site.at, "server");
-        line.delay = site.delay;
-        for (int way = 0; way < 2; ++way)
-        {
-            line.ports[way].rateBps = site.rateBps;
-            line.ports[way].usdPerGb = site.usdPerGb[way];
-        }
-        network.placement.servers.push_back(line.a);
-        network.serverLink = 2 * topology.AddLink(line);
+        AddServer(population.Server(), places, network);
     }
-
-    std::map<int64_t, std::pair<int, DirectedLink>> homes; // switch and line, by line's number
+    Homes homes;
     const int64_t count = clients ? static_cast<int64_t>(clients->size()) : population.Clients();
     for (int64_t i = 0; i < count; ++i)
     {
-        const int64_t number = clients ? (*clients)[i] : i;
-        const Client client = population.At(number);
-        const Group& group = population.Groups()[client.group];
-        const int host = topology.AddHost("client" + std::to_string(number));
-        network.placement.hosts.push_back(host);
-        Link access;
-        access.a = places.Find(*client.region, "group " + group.name);
-        access.b = host;
-        access.delay = client.delay;
-        access.ports = {client.down, client.up};
-        if (group.perLine == 1)
-        {
-            network.accessLinks.push_back(2 * topology.AddLink(access));
-            continue;
-        }
-        const auto [home, fresh] = homes.try_emplace(client.line);
-        if (fresh)
-        {
-            access.b = topology.AddSwitch("line" + std::to_string(client.line));
-            home->second = {access.b, 2 * topology.AddLink(access)};
-        }
-        // Inside the house nothing is slower than the line itself.
-        Link inside;
-        inside.a = home->second.first;
-        inside.b = host;
-        inside.ports[0].rateBps = client.down.rateBps;
-        inside.ports[1].rateBps = client.up.rateBps;
-        topology.AddLink(inside);
-        network.accessLinks.push_back(home->second.second);
+        AddClient(population, population.At(clients ? (*clients)[i] : i), places, homes, network);
     }
     network.placement.description = server ? "clients and a server" : "clients";
     network.serverEndpoint = server ? network.placement.Workers() : -1;

@@ -157,6 +157,12 @@ DrawnNumber DrawnNumber::Lognormal(double median, double sigma)
     return number;
 }
 
+double DrawnNumber::Source::Parse(const YAML::Node& value) const
+{
+    const std::string where = NodeLocation(path, value) + ": " + key;
+    return ParseQuantity(TextOf(value, where), where, quantity, least, most);
+}
+
 DrawnNumber DrawnNumber::Read(const std::string& path,
                               const YAML::Node& node,
                               const std::string& key,
@@ -164,93 +170,103 @@ DrawnNumber DrawnNumber::Read(const std::string& path,
                               double least,
                               double most)
 {
-    constexpr double kMostSigma = 10;
-    const auto parse = [&](const YAML::Node& value)
-    {
-        const std::string where = NodeLocation(path, value) + ": " + key;
-        return ParseQuantity(TextOf(value, where), where, quantity, least, most);
-    };
+    const std::string where = NodeLocation(path, node) + ": " + key;
+    const Source source{path, key, where, quantity, least, most};
     DrawnNumber number;
     number.m_least = least;
     number.m_most = most;
     if (!node.IsMap())
     {
-        number.m_first = parse(node);
+        number.m_first = source.Parse(node);
         return number;
     }
-    const std::string where = NodeLocation(path, node) + ": " + key;
     const std::string kind = KindOf(node, where);
     const YAML::Node inside = std::as_const(node)[kind];
     if (kind == "lognormal")
     {
-        if (!inside.IsMap() || inside.size() != 2 || !inside["median"] || !inside["sigma"])
-        {
-            throw Error(where + ": lognormal", "other keys", "{median: , sigma: }");
-        }
-        const std::string sigma = NodeLocation(path, inside["sigma"]) + ": sigma";
-        number.m_kind = Kind::Lognormal;
-        number.m_first = parse(inside["median"]);
-        number.m_second =
-            ParseQuantity(TextOf(inside["sigma"], sigma), sigma, Quantity::Number, 0, kMostSigma);
+        number.ReadLognormal(source, inside);
     }
     else if (kind == "uniform")
     {
-        if (!inside.IsSequence() || inside.size() != 2)
-        {
-            throw Error(where + ": uniform", "no pair", "[least, most]");
-        }
-        number.m_kind = Kind::Uniform;
-        number.m_first = parse(inside[0]);
-        number.m_second = parse(inside[1]);
-        if (number.m_second < number.m_first)
-        {
-            throw Error(where + ": uniform", inside[1].Scalar(), "not below " + inside[0].Scalar());
-        }
+        number.ReadUniform(source, inside);
     }
     else if (kind == "choice")
     {
         number.m_kind = Kind::Choice;
-        number.m_weights =
-            ReadWeights(path,
-                        inside,
-                        key,
-                        [&](const YAML::Node& value) { number.m_values.push_back(parse(value)); });
+        number.m_weights = ReadWeights(path,
+                                       inside,
+                                       key,
+                                       [&](const YAML::Node& value)
+                                       { number.m_values.push_back(source.Parse(value)); });
     }
     else
     {
-        Settings settings(where, "a column of a CSV file");
-        for (const auto& entry : node)
-        {
-            settings.Set(TextOf(entry.first, where),
-                         TextOf(entry.second, where),
-                         NodeLocation(path, entry.first));
-        }
-        const std::string unit = settings.Text("unit", "1");
-        const bool counted = unit[0] >= '0' && unit[0] <= '9';
-        const double size =
-            quantity == Quantity::Number && !settings.Has("unit")
-                ? 1
-                : ParseQuantity(
-                      counted ? unit : "1" + unit, settings.Location("unit"), quantity, 0, 1e18);
-        const std::string pick = settings.Text("pick", "draw");
-        if (pick != "draw" && pick != "in-order")
-        {
-            throw Error(settings.Location("pick"), pick, "draw, in-order");
-        }
-        number.m_kind = pick == "draw" ? Kind::Choice : Kind::InOrder;
-        CsvFile file(settings.Text("csv", ""), settings.Location("csv"));
-        const size_t column = file.Column(settings.Text("column", key));
-        settings.RejectUnread();
-        while (file.Next())
-        {
-            number.m_values.push_back(file.Number(column, least / size, most / size) * size);
-        }
-        if (number.m_values.empty())
-        {
-            throw Error(file.Path() + ": no rows");
-        }
+        number.ReadColumn(source, node);
     }
     return number;
+}
+
+void DrawnNumber::ReadLognormal(const Source& source, const YAML::Node& map)
+{
+    constexpr double kMostSigma = 10;
+    if (!map.IsMap() || map.size() != 2 || !map["median"] || !map["sigma"])
+    {
+        throw Error(source.where + ": lognormal", "other keys", "{median: , sigma: }");
+    }
+    const std::string sigma = NodeLocation(source.path, map["sigma"]) + ": sigma";
+    m_kind = Kind::Lognormal;
+    m_first = source.Parse(map["median"]);
+    m_second = ParseQuantity(TextOf(map["sigma"], sigma), sigma, Quantity::Number, 0, kMostSigma);
+}
+
+void DrawnNumber::ReadUniform(const Source& source, const YAML::Node& pair)
+{
+    if (!pair.IsSequence() || pair.size() != 2)
+    {
+        throw Error(source.where + ": uniform", "no pair", "[least, most]");
+    }
+    m_kind = Kind::Uniform;
+    m_first = source.Parse(pair[0]);
+    m_second = source.Parse(pair[1]);
+    if (m_second < m_first)
+    {
+        throw Error(source.where + ": uniform", pair[1].Scalar(), "not below " + pair[0].Scalar());
+    }
+}
+
+void DrawnNumber::ReadColumn(const Source& source, const YAML::Node& map)
+{
+    Settings settings(source.where, "a column of a CSV file");
+    for (const auto& entry : map)
+    {
+        settings.Set(TextOf(entry.first, source.where),
+                     TextOf(entry.second, source.where),
+                     NodeLocation(source.path, entry.first));
+    }
+    const std::string unit = settings.Text("unit", "1");
+    const bool counted = unit[0] >= '0' && unit[0] <= '9';
+    const double size =
+        source.quantity == Quantity::Number && !settings.Has("unit")
+            ? 1
+            : ParseQuantity(
+                  counted ? unit : "1" + unit, settings.Location("unit"), source.quantity, 0, 1e18);
+    const std::string pick = settings.Text("pick", "draw");
+    if (pick != "draw" && pick != "in-order")
+    {
+        throw Error(settings.Location("pick"), pick, "draw, in-order");
+    }
+    m_kind = pick == "draw" ? Kind::Choice : Kind::InOrder;
+    CsvFile file(settings.Text("csv", ""), settings.Location("csv"));
+    const size_t column = file.Column(settings.Text("column", source.key));
+    settings.RejectUnread();
+    while (file.Next())
+    {
+        m_values.push_back(file.Number(column, source.least / size, source.most / size) * size);
+    }
+    if (m_values.empty())
+    {
+        throw Error(file.Path() + ": no rows");
+    }
 }
 
 double DrawnNumber::Draw(uint64_t hash, int64_t index) const

@@ -67,6 +67,23 @@ class DrawnNumber
         InOrder,
     };
 
+    /// A Source is where a value stands, and how its numbers are read.
+    struct Source
+    {
+        const std::string& path;
+        const std::string& key;
+        const std::string& where;
+        Quantity quantity;
+        double least;
+        double most;
+
+        double Parse(const YAML::Node& value) const;
+    };
+
+    void ReadLognormal(const Source& source, const YAML::Node& map);
+    void ReadUniform(const Source& source, const YAML::Node& pair);
+    void ReadColumn(const Source& source, const YAML::Node& map);
+
     Kind m_kind = Kind::Constant;
     double m_first = 0;            ///< the number, the median, or the lower end
     double m_second = 0;           ///< sigma, or the upper end
