@@ -153,7 +153,7 @@ class Population
 ///   phones
 ///                  and the AI-Benchmark scores of 333 (Yang et al., WWW 2021)
 ///   silos:FILE     CSV name,region,down,up,delay,profile,slowdown,price_hour, one line a silo;
-///                  columns behind `up` may be left out
+///                  columns after `up` may be left out
 ///   FILE.yaml      see above
 struct PopulationRequest
 {
