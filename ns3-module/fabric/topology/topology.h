@@ -201,7 +201,7 @@ class Topology
     };
 
     void CheckLink(const Link& link) const;
-    /// Returns the node behind `node` on the explicit route, or kNone where `node` is on none.
+    /// Returns the node after `node` on the explicit route, or kNone where `node` is on none.
     int NextOnRoute(int node, int source, int destination) const;
     std::vector<DirectedLink> LinksBetween(int from, int to) const;
     bool LinksHostsAlone(int node) const;
