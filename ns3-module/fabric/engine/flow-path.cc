@@ -50,6 +50,64 @@ double LossLimit(const FlowPath& path, const Transport& transport)
            transport.LossWindow(path.loss, path.roundTrip * 1e-9);
 }
 
+/// Adds delays, rates and losses of the links that the data take. Returns the probability that a
+/// packet gets through.
+double AddDataLinks(const Topology& topology, const Transport& transport, FlowPath& path)
+{
+    const auto frame = static_cast<double>(transport.FrameBytes(path.switches));
+    double kept = 1;
+    for (const LinkShare& hop : path.data)
+    {
+        const Port& port = topology.PortOf(hop.link);
+        path.delay += hop.share * static_cast<double>(LinkDelay(topology, transport, hop.link));
+        // A token bucket lets a frame pass at once, where it has a frame of tokens.
+        const bool stores = static_cast<double>(port.burstBytes) < frame;
+        path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
+        path.buckets = path.buckets || !stores;
+        path.slowest =
+            std::min(path.slowest,
+                     FilledShare(topology, transport, hop.link) * BytesPerNs(port) / hop.share);
+        kept *= 1 - hop.share * port.errorRate;
+        path.timed = path.timed || port.schedule;
+    }
+    return kept;
+}
+
+/// Adds the way of the ACKs to the round trip.
+void AddAckLinks(const Topology& topology, const Transport& transport, FlowPath& path)
+{
+    for (const LinkShare& hop : path.acks)
+    {
+        const auto delay = static_cast<double>(LinkDelay(topology, transport, hop.link));
+        const auto ackBytes = static_cast<double>(transport.AckBytes(path.switches));
+        const bool stores = static_cast<double>(topology.PortOf(hop.link).burstBytes) < ackBytes;
+        const double ack = ackBytes / BytesPerNs(topology.PortOf(hop.link));
+        path.roundTrip += hop.share * (delay + (stores ? ack : 0));
+        path.timed = path.timed || topology.PortOf(hop.link).schedule;
+    }
+}
+
+/// Returns the highest rate without losses: that of the slowest link, of the links that the ACKs
+/// take, and of the socket's buffer.
+double LosslessRate(const Topology& topology, const Transport& transport, const FlowPath& path)
+{
+    double rate = path.slowest;
+    const double acksPerByte = transport.AckRatio(path.switches);
+    for (const LinkShare& hop : path.acks)
+    {
+        const double most = BytesPerNs(topology.PortOf(hop.link)) / hop.share;
+        rate = std::min(rate, acksPerByte > 0 ? most / acksPerByte : rate);
+    }
+    if (transport.socketBufferBytes > 0)
+    {
+        const auto frame = static_cast<double>(transport.FrameBytes(path.switches));
+        const double segments =
+            static_cast<double>(transport.socketBufferBytes) / transport.segmentBytes;
+        rate = std::min(rate, segments * frame / path.roundTrip);
+    }
+    return rate;
+}
+
 } // namespace
 
 FlowPath MakeFlowPath(const Topology& topology,
@@ -71,47 +129,12 @@ FlowPath MakeFlowPath(const Topology& topology,
     path.switches = transport.telemetry ? std::max(0, static_cast<int>(std::lround(hops)) - 1) : 0;
     path.ackWeight = transport.AckRatio(path.switches) / transport.AckRatio();
     const auto frame = static_cast<double>(transport.FrameBytes(path.switches));
-    double kept = 1; // probability that a packet gets through
-    for (const LinkShare& hop : path.data)
-    {
-        const Port& port = topology.PortOf(hop.link);
-        path.delay += hop.share * static_cast<double>(LinkDelay(topology, transport, hop.link));
-        // A token bucket lets a frame pass at once, where it has a frame of tokens.
-        const bool stores = static_cast<double>(port.burstBytes) < frame;
-        path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
-        path.buckets = path.buckets || !stores;
-        path.slowest =
-            std::min(path.slowest,
-                     FilledShare(topology, transport, hop.link) * BytesPerNs(port) / hop.share);
-        kept *= 1 - hop.share * port.errorRate;
-        path.timed = path.timed || port.schedule;
-    }
+    const double kept = AddDataLinks(topology, transport, path);
     path.roundTrip = path.delay + path.byteTime * frame;
-    for (const LinkShare& hop : path.acks)
-    {
-        const auto delay = static_cast<double>(LinkDelay(topology, transport, hop.link));
-        const auto ackBytes = static_cast<double>(transport.AckBytes(path.switches));
-        const bool stores = static_cast<double>(topology.PortOf(hop.link).burstBytes) < ackBytes;
-        const double ack = ackBytes / BytesPerNs(topology.PortOf(hop.link));
-        path.roundTrip += hop.share * (delay + (stores ? ack : 0));
-        path.timed = path.timed || topology.PortOf(hop.link).schedule;
-    }
+    AddAckLinks(topology, transport, path);
     // The slowest link's part is in the time in which the flow is sent.
     path.byteTime = std::max(0.0, path.byteTime - 1 / path.slowest);
-    path.lossless = path.slowest;
-    const double acksPerByte = transport.AckRatio(path.switches);
-    for (const LinkShare& hop : path.acks)
-    {
-        const double most = BytesPerNs(topology.PortOf(hop.link)) / hop.share;
-        path.lossless =
-            std::min(path.lossless, acksPerByte > 0 ? most / acksPerByte : path.lossless);
-    }
-    if (transport.socketBufferBytes > 0)
-    {
-        const double segments =
-            static_cast<double>(transport.socketBufferBytes) / transport.segmentBytes;
-        path.lossless = std::min(path.lossless, segments * frame / path.roundTrip);
-    }
+    path.lossless = LosslessRate(topology, transport, path);
     path.limit = path.lossless;
     if (kept < 1)
     {

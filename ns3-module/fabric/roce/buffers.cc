@@ -130,14 +130,15 @@ int HostOfStorm(const Topology& topology, const RoceStorm& storm)
     return hosts[number];
 }
 
-void CheckRoce(const Topology& topology, const RoceSettings& settings)
+namespace
 {
-    if (settings.storm)
-    {
-        HostOfStorm(topology, *settings.storm);
-    }
+
+/// Checks what several paths of a connection need: frames that overtake others are no losses.
+void CheckMultipath(const Topology& topology,
+                    const RoceSettings& settings,
+                    const RoceTraits& traits)
+{
     const bool spray = topology.GetMultipath() == Multipath::Spray;
-    const RoceTraits traits = MakeRoceControl(settings.control, "roce:cc")->Traits();
     if (spray && settings.recovery == RoceRecovery::GoBackN)
     {
         throw Error("multipath",
@@ -158,35 +159,56 @@ void CheckRoce(const Topology& topology, const RoceSettings& settings)
                     std::to_string(settings.reorder),
                     "nothing without multipath=spray: frames of a path keep their order");
     }
+}
+
+/// Checks the rate, the losses and the queue of one direction of a link.
+void CheckRoceLink(const Topology& topology,
+                   DirectedLink link,
+                   const RoceSettings& settings,
+                   const RoceTraits& traits)
+{
+    if (traits.telemetryOnWire)
+    {
+        IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
+                    "rate of " + topology.LinkName(link));
+    }
+    if (settings.train > 1 && topology.PortOf(link).errorRate > 0)
+    {
+        throw Error("roce:train",
+                    std::to_string(settings.train),
+                    "1 beside " + topology.LinkName(link) + ", which loses single frames");
+    }
+    const int64_t queue = topology.PortOf(link).queueBytes;
+    if (queue > 0 && settings.pfc)
+    {
+        throw Error("queue of " + topology.LinkName(link),
+                    std::to_string(queue) + " bytes",
+                    "0 with roce:pfc=on: the shared buffer is the limit (roce:buffer=); "
+                    "pfc=off reads it");
+    }
+    const int64_t frame = RoceSettings::InBuffer(LargestFrameOf(topology, settings));
+    if (queue > 0 && queue < frame && !topology.IsHost(topology.From(link)))
+    {
+        throw Error("queue of " + topology.LinkName(link),
+                    std::to_string(queue) + " bytes",
+                    "0, or room for a frame: " + std::to_string(frame) + " or more");
+    }
+}
+
+} // namespace
+
+void CheckRoce(const Topology& topology, const RoceSettings& settings)
+{
+    if (settings.storm)
+    {
+        HostOfStorm(topology, *settings.storm);
+    }
+    const RoceTraits traits = MakeRoceControl(settings.control, "roce:cc")->Traits();
+    CheckMultipath(topology, settings, traits);
     const auto links = static_cast<DirectedLink>(2 * topology.Links().size());
     for (DirectedLink link = 0; link < links; ++link)
     {
-        if (traits.telemetryOnWire)
-        {
-            IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
-                        "rate of " + topology.LinkName(link));
-        }
-        if (settings.train > 1 && topology.PortOf(link).errorRate > 0)
-        {
-            throw Error("roce:train",
-                        std::to_string(settings.train),
-                        "1 beside " + topology.LinkName(link) + ", which loses single frames");
-        }
-        const int64_t queue = topology.PortOf(link).queueBytes;
-        if (queue > 0 && settings.pfc)
-        {
-            throw Error("queue of " + topology.LinkName(link),
-                        std::to_string(queue) + " bytes",
-                        "0 with roce:pfc=on: the shared buffer is the limit (roce:buffer=); "
-                        "pfc=off reads it");
-        }
-        const int64_t frame = RoceSettings::InBuffer(LargestFrameOf(topology, settings));
-        if (queue > 0 && queue < frame && !topology.IsHost(topology.From(link)))
-        {
-            throw Error("queue of " + topology.LinkName(link),
-                        std::to_string(queue) + " bytes",
-                        "0, or room for a frame: " + std::to_string(frame) + " or more");
-        }
+        CheckRoceLink(topology, link, settings, traits);
     }
     for (DirectedLink link = 0; settings.pfc && link < links; ++link)
     {

@@ -101,6 +101,58 @@ std::vector<std::string> SplitChanges(const std::string& text)
     return changes;
 }
 
+namespace
+{
+
+/// Lets nodes fail at the outages of a text.
+void FailNodes(const std::string& change,
+               const std::string& where,
+               const Pattern& pattern,
+               const std::string& text,
+               Topology& topology)
+{
+    const ScheduleSpec spec = ParseSchedule(text, where);
+    const std::vector<int> nodes = NodesOf(pattern, topology);
+    if (spec.curve || spec.outages.empty())
+    {
+        throw Error(where,
+                    change,
+                    "outage:from=TIME[,for=TIME] for nodes; " + pattern.from +
+                        "<>* are the links of one");
+    }
+    if (nodes.empty())
+    {
+        throw Error(where, pattern.from, "a name of a node, such as " + topology.NodeName(0));
+    }
+    for (int node : nodes)
+    {
+        for (const Outage& outage : spec.outages)
+        {
+            topology.AddFailure(node, outage);
+        }
+    }
+}
+
+/// Returns the links of a pattern, of which there is one or more.
+std::vector<DirectedLink> SomeLinksOf(const std::string& ends,
+                                      const std::string& where,
+                                      const Pattern& pattern,
+                                      const Topology& topology)
+{
+    std::vector<DirectedLink> links = LinksOf(pattern, topology);
+    if (links.empty())
+    {
+        const std::string first =
+            topology.Links().empty()
+                ? "A<>B"
+                : topology.NodeName(topology.From(0)) + "<>" + topology.NodeName(topology.To(0));
+        throw Error(where, ends, "names of two ends of a link, such as " + first);
+    }
+    return links;
+}
+
+} // namespace
+
 void ApplyChange(const std::string& change,
                  const std::string& where,
                  Topology& topology,
@@ -115,37 +167,11 @@ void ApplyChange(const std::string& change,
     const std::string text(Trimmed(change.substr(at + 1)));
     if (pattern.to.empty())
     {
-        const ScheduleSpec spec = ParseSchedule(text, where);
-        const std::vector<int> nodes = NodesOf(pattern, topology);
-        if (spec.curve || spec.outages.empty())
-        {
-            throw Error(where,
-                        change,
-                        "outage:from=TIME[,for=TIME] for nodes; " + pattern.from +
-                            "<>* are the links of one");
-        }
-        if (nodes.empty())
-        {
-            throw Error(where, pattern.from, "a name of a node, such as " + topology.NodeName(0));
-        }
-        for (int node : nodes)
-        {
-            for (const Outage& outage : spec.outages)
-            {
-                topology.AddFailure(node, outage);
-            }
-        }
+        FailNodes(change, where, pattern, text, topology);
         return;
     }
-    const std::vector<DirectedLink> links = LinksOf(pattern, topology);
-    if (links.empty())
-    {
-        const std::string first =
-            topology.Links().empty()
-                ? "A<>B"
-                : topology.NodeName(topology.From(0)) + "<>" + topology.NodeName(topology.To(0));
-        throw Error(where, change.substr(0, at), "names of two ends of a link, such as " + first);
-    }
+    const std::vector<DirectedLink> links =
+        SomeLinksOf(change.substr(0, at), where, pattern, topology);
     const std::vector<ScheduleSpec> specs = ParseSchedules(text, where, folder);
     std::vector<const ScheduleSpec*> of(2 * topology.Links().size(), nullptr);
     for (size_t i = 0; i < links.size(); ++i)
