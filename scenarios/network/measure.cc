@@ -1,18 +1,12 @@
 #include "scenarios/network/measure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
-#include "base/parse.h"
-#include "base/programs/progress_line.h"
 #include "ns3-module/fabric/collective/closed-form.h"
-#include "ns3-module/fabric/collective/tuning.h"
-#include "scenarios/network/cost_estimate.h"
 #include "scenarios/network/fidelity.h"
 
 namespace legacy {
@@ -21,118 +15,8 @@ namespace {
 using fabric::CollectiveAlgorithm;
 using WallClock = std::chrono::steady_clock;
 
-// `auto` compares algorithms with the flow engine, which knows the fabric and costs little.
-constexpr Fidelity kScout = Fidelity::kFlow;
-
 double SecondsSince(WallClock::time_point start) {
   return std::chrono::duration<double>(WallClock::now() - start).count();
-}
-
-// Returns the estimated number of flows of one simulation.
-double FlowsOf(const Experiment& experiment, CollectiveAlgorithm algorithm,
-               const Network& network) {
-  double flows = 0;
-  for (int bucket = 0; bucket < experiment.buckets; ++bucket) {
-    flows += fabric::EstimatedFlows(SpecOf(experiment, algorithm, network, bucket));
-  }
-  return flows;
-}
-
-bool WithinLimit(const Experiment& experiment, double flows) {
-  return flows <= static_cast<double>(experiment.flow_limit);
-}
-
-// Returns the step's time at flow fidelity, or nothing where there would be too many flows.
-std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorithm algorithm) {
-  const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, algorithm));
-  if (!WithinLimit(experiment, FlowsOf(experiment, algorithm, *network))) return std::nullopt;
-  fabric::StepSimulator simulator(FactoryOf(kScout, "--collective"), network->request, false);
-  return simulator.Simulate(TrafficOf(experiment, algorithm, *network, 0), 0).total;
-}
-
-// Builds the network with switches of nodes that sum; null where it has none.
-std::unique_ptr<Network> NodesNetwork(const Experiment& experiment) {
-  try {
-    return BuildNetwork(NetworkFor(experiment, CollectiveAlgorithm::NvlsAllReduce));
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
-// Chooses algorithm and protocol as NCCL does, by its cost model.
-void ChooseLikeNccl(PreparedExperiment& prepared) {
-  const Experiment& e = prepared.experiment;
-  const CollectiveAlgorithm usual = AutomaticAlgorithms(e).front();
-  const fabric::Payload payload = fabric::CanCarry(usual, fabric::Payload::Sum)
-                                      ? fabric::Payload::Sum
-                                      : fabric::Payload::Concat;
-  std::unique_ptr<Network> network = NodesNetwork(e);
-  const bool sums = network != nullptr;
-  if (!sums) network = BuildNetwork(NetworkFor(e, usual));
-  fabric::CollectiveSpec spec = SpecOf(e, usual, *network, 0);
-  spec.channels = ChannelsOf(e.channels, *network);
-  const auto choice =
-      fabric::ChooseAsNccl(fabric::NcclAlgorithms(payload, sums), spec,
-                           fabric::NodeLinksOf(network->topology, network->placement, spec.group));
-  prepared.algorithm = choice->algorithm;
-  prepared.reason = "taken: " + choice->reason;
-}
-
-void ChooseAlgorithm(PreparedExperiment& prepared) {
-  if (!prepared.experiment.protocol) {
-    ChooseLikeNccl(prepared);
-    return;
-  }
-  std::vector<std::pair<TimeNs, CollectiveAlgorithm>> times;
-  std::string left_out;
-  for (const CollectiveAlgorithm algorithm : AutomaticAlgorithms(prepared.experiment)) {
-    if (const std::optional<TimeNs> time = ScoutTime(prepared.experiment, algorithm)) {
-      times.emplace_back(*time, algorithm);
-    } else {
-      left_out += std::string(left_out.empty() ? "; left out, above --flow-limit: " : ", ") +
-                  fabric::ToString(algorithm);
-    }
-  }
-  if (times.empty()) {
-    throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
-                "more, as every algorithm needs more flows");
-  }
-  std::sort(times.begin(), times.end());
-  prepared.algorithm = times.front().second;
-  for (const auto& [time, algorithm] : times) {
-    prepared.reason += (prepared.reason.empty() ? "" : ", ") +
-                       std::string(fabric::ToString(algorithm)) + " " + FormatTime(time);
-  }
-  prepared.reason = "fastest at flow fidelity: " + prepared.reason + left_out;
-}
-
-void PrepareFlows(PreparedExperiment& prepared) {
-  const Experiment& e = prepared.experiment;
-  NetworkRequest request = e.network;
-  if (!e.flows_file.empty()) {  // all hosts are endpoints, by number, as any may appear
-    request.placement.text = "packed";
-    request.placement.workers = 0;
-    request.topology.hostsNeeded = e.least_hosts;
-  }
-  prepared.network = BuildNetwork(request);
-  const Network& network = *prepared.network;
-  prepared.flows = !e.pattern.empty()
-                       ? MakePattern(e.pattern, e.bytes.front(), request.seed, network)
-                   : e.duration > 0 ? ReadEndlessFlows(e.flows_file, network)
-                                    : ReadFlows(e.flows_file, network);
-  if (e.duration > 0) {
-    prepared.flows =
-        WithExpectedBytes(std::move(prepared.flows), e.duration, network, e.flows_file);
-  }
-}
-
-// Throws Error where there are too many flows, before anything is built for each of them.
-void CheckFlows(const PreparedExperiment& prepared) {
-  const double flows = FlowCount(prepared);
-  if (WithinLimit(prepared.experiment, flows)) return;
-  throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
-              fmt::format("{:.3g} or more: so many flows are simulated, which takes {}", flows,
-                          FlowWallTime(flows)));
 }
 
 // Returns engines that call `on_delivered` at every delivery.
@@ -186,7 +70,7 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   return m;
 }
 
-// Measures endless flows. The run goes on for a window, so that what is under way at its end
+// Measures endless flows. The run continues for a window, so that what is under way at its end
 // counts.
 Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity,
                            const MeasureOptions& options) {
@@ -294,56 +178,12 @@ std::optional<fabric::UniformPath> StarPath(const Network& network) {
   return path;
 }
 
-// Returns the wall time of the packet engine.
-double SecondsOfPackets(const PreparedExperiment& prepared) {
-  const Experiment& e = prepared.experiment;
-  CostEstimate estimate(*prepared.network);
-  if (e.HasFlows()) {
-    for (const FlowRequest& flow : prepared.flows) {
-      estimate.AddFlow(flow.source, flow.destination, flow.bytes);
-    }
-  } else {
-    estimate.Add(TrafficOf(e, prepared.algorithm, *prepared.network, 0), e.repeat);
-  }
-  return estimate.Seconds();
-}
-
-void ChooseFidelities(PreparedExperiment& prepared) {
-  std::vector<Fidelity>& fidelities = prepared.experiment.fidelities;
-  const FidelityChoice choice =
-      ChooseFidelity(SecondsOfPackets(prepared), 1, prepared.experiment.packet_budget);
-  if (choice.fidelity == Fidelity::kPacket) fidelities.push_back(choice.fidelity);
-  prepared.fidelity_reason = "auto: " + NamesOf(fidelities, " and ") + "; " + choice.reason;
-}
-
 }  // namespace
 
 TimeNs Measurement::Time() const {
   if (traffic.buckets.empty()) return timing.total;
   const std::vector<TimeNs>& ready = traffic.buckets.front().ready;
   return timing.total - *std::min_element(ready.begin(), ready.end());
-}
-
-PreparedExperiment Prepare(Experiment experiment) {
-  PreparedExperiment prepared;
-  prepared.experiment = std::move(experiment);
-  if (prepared.experiment.HasFlows()) {
-    PrepareFlows(prepared);
-  } else {
-    if (prepared.experiment.algorithm) {
-      prepared.algorithm = *prepared.experiment.algorithm;
-    } else {
-      ChooseAlgorithm(prepared);
-    }
-    prepared.network = BuildNetwork(NetworkFor(prepared.experiment, prepared.algorithm));
-    CheckFlows(prepared);
-    fabric::StepGraph(TrafficOf(prepared.experiment, prepared.algorithm, *prepared.network, 0));
-  }
-  if (prepared.experiment.automatic) ChooseFidelities(prepared);
-  for (const Fidelity fidelity : prepared.experiment.fidelities) {
-    TryEngine(FactoryOf(fidelity, "--fidelity"), *prepared.network);
-  }
-  return prepared;
 }
 
 std::vector<Measurement> Measure(const PreparedExperiment& prepared,
@@ -389,24 +229,6 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
   if (!SendsEqualPairs(spec)) return std::nullopt;
   if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;
   return fabric::ClosedFormTime(spec, *path, prepared.network->request.transport);
-}
-
-double FlowCount(const PreparedExperiment& prepared) {
-  return prepared.experiment.HasFlows()
-             ? static_cast<double>(prepared.flows.size())
-             : FlowsOf(prepared.experiment, prepared.algorithm, *prepared.network);
-}
-
-std::string FlowWallTime(double flows) {
-  // Flows a second: those of a ring in order (docs/results/performance.md), and those that meet
-  // everywhere.
-  constexpr double kFastest = 15e6, kSlow = 1e6;
-  return WallTimeInWords(flows / kFastest) + " to " + WallTimeInWords(flows / kSlow) +
-         " of wall time without packets";
-}
-
-double PacketSeconds(const PreparedExperiment& prepared) {
-  return prepared.experiment.Asks(Fidelity::kPacket) ? SecondsOfPackets(prepared) : 0;
 }
 
 }  // namespace legacy
