@@ -13,7 +13,6 @@
 #include "ns3/tcp-l4-protocol.h"
 #include "ns3/tcp-recovery-ops.h"
 #include "ns3/tcp-tx-buffer.h"
-#include "ns3/tcp-tx-item.h"
 #include "ns3/uinteger.h"
 
 #include <algorithm>
@@ -28,8 +27,6 @@ using namespace ns3;
 
 NS_LOG_COMPONENT_DEFINE("LegacyHostSocket");
 NS_OBJECT_ENSURE_REGISTERED(HostSocket);
-NS_OBJECT_ENSURE_REGISTERED(HostRecovery);
-NS_OBJECT_ENSURE_REGISTERED(DeliveryClock);
 
 HostSocket* HostSocket::s_sending = nullptr;
 
@@ -48,78 +45,6 @@ Ptr<T> CreateNamed(const TcpL4Protocol& tcp, const char* attribute)
 }
 
 } // namespace
-
-// ---------------------------------------------------------------------------------------------
-// Delivery
-// ---------------------------------------------------------------------------------------------
-
-TypeId DeliveryClock::GetTypeId()
-{
-    static TypeId tid = TypeId("legacy::DeliveryClock")
-                            .SetParent<TcpRateLinux>()
-                            .SetGroupName("Legacy")
-                            .AddConstructor<DeliveryClock>();
-    return tid;
-}
-
-void DeliveryClock::SkbDelivered(TcpTxItem* item)
-{
-    m_latest = Max(m_latest, item->GetLastSent());
-    if (item->IsSacked() && item->IsRetrans())
-    {
-        // It is reported by SACK first, and then acknowledged.
-        const bool first = item->GetRateInformation().m_deliveredTime != Time::Max();
-        m_repeated = first ? m_repeated + item->GetSeqSize()
-                           : m_repeated - std::min(m_repeated, item->GetSeqSize());
-    }
-    TcpRateLinux::SkbDelivered(item);
-}
-
-Time DeliveryClock::GetLatest() const
-{
-    return m_latest;
-}
-
-uint32_t DeliveryClock::GetRepeated() const
-{
-    return m_repeated;
-}
-
-void DeliveryClock::ClearRepeated()
-{
-    m_repeated = 0;
-}
-
-TypeId HostRecovery::GetTypeId()
-{
-    static TypeId tid = TypeId("legacy::HostRecovery")
-                            .SetParent<TcpPrrRecovery>()
-                            .SetGroupName("Legacy")
-                            .AddConstructor<HostRecovery>();
-    return tid;
-}
-
-void HostRecovery::BeginAck()
-{
-    m_counted = false;
-}
-
-void HostRecovery::DoRecovery(Ptr<TcpSocketState> state, uint32_t delivered)
-{
-    if (!std::exchange(m_counted, true))
-    {
-        TcpPrrRecovery::DoRecovery(state, delivered);
-    }
-}
-
-Ptr<TcpRecoveryOps> HostRecovery::Fork()
-{
-    return CopyObject<HostRecovery>(this);
-}
-
-// ---------------------------------------------------------------------------------------------
-// Sockets
-// ---------------------------------------------------------------------------------------------
 
 TypeId HostSocket::GetTypeId()
 {
@@ -378,157 +303,10 @@ void HostSocket::EstimateRtt(const TcpHeader& header)
     }
 }
 
-// ---------------------------------------------------------------------------------------------
-// Losses
-// ---------------------------------------------------------------------------------------------
-
-void HostSocket::NewAck(const SequenceNumber32& acked, bool)
-{
-    // ns-3 restarts the timer with the first ACK of a recovery only (RFC 6582, "impatient"), so
-    // that a long recovery ends in a time-out. RFC 6298, 5.3, restarts it with every one.
-    TcpSocketBase::NewAck(acked, true);
-    m_probed = false;
-}
-
 bool HostSocket::InOrder() const
 {
     constexpr uint32_t kUsualDuplicateAcks = 3; // RFC 5681
     return m_sackEnabled && m_retxThresh <= kUsualDuplicateAcks;
-}
-
-void HostSocket::ProcessAck(const SequenceNumber32& acked,
-                            bool scoreboardUpdated,
-                            uint32_t delivered,
-                            const SequenceNumber32& oldHead)
-{
-    if (InOrder() && delivered > 0)
-    {
-        FindLosses(delivered);
-    }
-    m_partial = InOrder() && m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
-    TcpSocketBase::ProcessAck(acked, scoreboardUpdated, delivered, oldHead);
-    m_partial = false;
-    const bool recovers = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
-    if (InOrder())
-    {
-        // In recovery one later arrival suffices (RFC 8985, section 6.2: no reordering window).
-        m_txBuffer->SetDupAckThresh(recovers ? 1 : m_retxThresh);
-    }
-    SetProbe();
-}
-
-void HostSocket::FindLosses(uint32_t delivered)
-{
-    if (m_txBuffer->BytesInFlight() + m_txBuffer->GetLost() == 0 || m_txBuffer->Size() == 0)
-    {
-        return;
-    }
-    const Time latest = m_clock->GetLatest();
-    const bool open = m_tcb->m_congState == TcpSocketState::CA_OPEN ||
-                      m_tcb->m_congState == TcpSocketState::CA_DISORDER;
-    if (!open && m_txBuffer->IsHeadRetransmitted() && m_headSeq == m_txBuffer->HeadSequence() &&
-        m_headSent < latest)
-    {
-        m_txBuffer->MarkHeadAsLost(); // which lets it be sent once more
-    }
-    if (m_probed && latest >= m_lastSent && m_txBuffer->GetSacked() > 0)
-    {
-        // The probe was the last segment sent, and has arrived: all others that have not are lost.
-        m_clock->ClearRepeated();
-        m_txBuffer->SetSentListLost(false);
-        if (open)
-        {
-            Recover(delivered);
-        }
-    }
-}
-
-void HostSocket::ReTxTimeout()
-{
-    m_probeDue = Time(0);
-    m_probed = false;
-    m_clock->ClearRepeated();
-    TcpSocketBase::ReTxTimeout();
-}
-
-void HostSocket::Recover(uint32_t delivered)
-{
-    m_probed = false;
-    EnterRecovery(delivered);
-}
-
-void HostSocket::SetProbe()
-{
-    constexpr int64_t kRoundTrips = 2;
-    constexpr int64_t kReordering = 4; // parts of a round trip (RFC 8985, section 6.2)
-    const bool open = m_tcb->m_congState == TcpSocketState::CA_OPEN;
-    const bool disorder = m_tcb->m_congState == TcpSocketState::CA_DISORDER;
-    const Time roundTrip = m_tcb->m_lastRtt;
-    if (!InOrder() || !(open || disorder) || (m_probed && !disorder) ||
-        m_txBuffer->BytesInFlight() == 0 || !roundTrip.IsStrictlyPositive() ||
-        m_state != ESTABLISHED)
-    {
-        m_probeDue = Time(0);
-        return;
-    }
-    // One segment alone may wait for its ACK as long as an ACK may be delayed; Linux allows the
-    // least RTO.
-    const bool alone = m_txBuffer->BytesInFlight() <= m_tcb->m_segmentSize;
-    const Time wait = disorder ? NanoSeconds(m_tcb->m_minRtt.GetNanoSeconds() / kReordering)
-                               : kRoundTrips * roundTrip +
-                                     (alone ? m_leastVariation : Time(m_clockGranularity * 2));
-    m_probeDue = Simulator::Now() + wait;
-    if (m_probe.IsRunning() && Simulator::GetDelayLeft(m_probe) > wait)
-    {
-        m_probe.Cancel();
-    }
-    if (!m_probe.IsRunning())
-    {
-        m_probe = Simulator::Schedule(m_probeDue - Simulator::Now(), &HostSocket::OnProbe, this);
-    }
-}
-
-void HostSocket::OnProbe()
-{
-    if (!m_probeDue.IsStrictlyPositive())
-    {
-        return;
-    }
-    if (m_probeDue > Simulator::Now())
-    {
-        m_probe = Simulator::Schedule(m_probeDue - Simulator::Now(), &HostSocket::OnProbe, this);
-        return;
-    }
-    m_probeDue = Time(0);
-    if (m_tcb->m_congState == TcpSocketState::CA_DISORDER)
-    {
-        Recover(0);
-        SendPendingData(m_connected);
-    }
-    else if (m_txBuffer->BytesInFlight() > 0 && m_queued == 0)
-    {
-        SendProbe();
-    }
-}
-
-void HostSocket::SendProbe()
-{
-    m_probed = true;
-    const SequenceNumber32 next = m_tcb->m_highTxMark;
-    const uint32_t unsent = m_txBuffer->SizeFromSequence(next);
-    const uint32_t outstanding = next - m_txBuffer->HeadSequence();
-    if (unsent > 0 && outstanding + m_tcb->m_segmentSize <= m_rWnd)
-    {
-        m_tcb->m_nextTxSequence = next;
-        SendDataPacket(next, std::min(unsent, m_tcb->m_segmentSize), m_connected);
-    }
-    else
-    {
-        SendDataPacket(m_lastSeq, next - m_lastSeq, m_connected);
-    }
-    // The retransmission timer begins with the probe (RFC 8985, section 7.3).
-    m_retxEvent.Cancel();
-    m_retxEvent = Simulator::Schedule(m_rto, &HostSocket::ReTxTimeout, this);
 }
 
 Ptr<TcpSocketBase> HostSocket::Fork()
