@@ -33,7 +33,7 @@ namespace packet
  *
  * Flows that have a connection each (fabric::Opening::Pooled) take an idle channel of their nodes,
  * which goes by their connection's path from then on, as ns-3's cost grows with the sockets of a
- * host. Where connections are opened anew, they get a new one.
+ * host. Where each flow opens a connection, they get a new one.
  *
  * A flow may ask for a new connection in the place of the one before, which drains. A connection
  * without a handshake (fabric::Opening::Established, quic-0rtt, persistent after an idle time) was
