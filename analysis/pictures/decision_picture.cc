@@ -1,4 +1,4 @@
-#include "analysis/decision_picture.h"
+#include "analysis/pictures/decision_picture.h"
 
 #include <fmt/format.h>
 

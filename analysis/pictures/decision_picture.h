@@ -4,7 +4,8 @@
 #include <cstddef>
 #include <optional>
 
-#include "analysis/pictures.h"
+#include "analysis/pictures/picture.h"
+#include "analysis/summary.h"
 
 namespace legacy::analysis {
 

@@ -1,4 +1,4 @@
-#include "analysis/federated_pictures.h"
+#include "analysis/pictures/federated_pictures.h"
 
 #include <fmt/format.h>
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/federated_tables.h"
-#include "analysis/pictures.h"
+#include "analysis/pictures/picture.h"
 
 namespace legacy::analysis {
 

@@ -6,7 +6,7 @@
 
 #include "analysis/federated/gantt.h"
 #include "analysis/federated_tables.h"
-#include "analysis/pictures.h"
+#include "analysis/pictures/pictures.h"
 #include "analysis/report/run_page.h"
 #include "analysis/report/verdict.h"
 #include "analysis/run_directory.h"

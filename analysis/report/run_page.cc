@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "analysis/pictures.h"
+#include "analysis/pictures/pictures.h"
 #include "analysis/study/report/html.h"
 #include "analysis/study/run_points.h"
 #include "analysis/tables.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "analysis/pictures.h"
+#include "analysis/pictures/pictures.h"
 #include "base/error.h"
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"

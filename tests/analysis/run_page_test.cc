@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/pictures.h"
+#include "analysis/pictures/pictures.h"
 #include "tests/analysis/fixture.h"
 #include "tests/analysis/page_data.h"
 

@@ -1,6 +1,7 @@
-#include "analysis/federated_pictures.h"
+#include "analysis/pictures/federated_pictures.h"
 
 #include "analysis/federated/gantt.h"
+#include "analysis/pictures/pictures.h"
 #include "tests/analysis/fixture.h"
 
 namespace legacy::analysis::federated_pictures_test {

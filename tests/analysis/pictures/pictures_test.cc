@@ -1,12 +1,12 @@
-#include "analysis/pictures.h"
+#include "analysis/pictures/pictures.h"
 
 #include <cmath>
 #include <cstdlib>
 #include <set>
 
 #include "analysis/curves.h"
-#include "analysis/decision_picture.h"
 #include "analysis/gnuplot.h"
+#include "analysis/pictures/decision_picture.h"
 #include "analysis/report/report.h"
 #include "tests/analysis/fixture.h"
 #include "tests/analysis/svg_drawing.h"
