@@ -102,7 +102,7 @@ void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& bui
 }
 
 // Returns a table with one row for each policy at each place. fill(study, outcome, builder) adds
-// the cells behind the names.
+// the cells after the names.
 template <class Fill>
 StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Builder builder,
                       Fill&& fill) {

@@ -41,7 +41,7 @@ void RefuseAll(const FederatedSection& options, OptionProperty property,
   }
 }
 
-// Parses "csv:FILES:key=value,...", whose keys stand behind the last colon that one follows.
+// Parses "csv:FILES:key=value,...", whose keys stand after the last colon that one follows.
 fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag) {
   const size_t first = text.find(':');
   const std::string type = text.substr(0, first);

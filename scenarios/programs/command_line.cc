@@ -101,7 +101,7 @@ const CLI::Option* AddOptions(CLI::App& app, bool replays, ScenarioSources& sour
                        "; overrides files, and other options override it")
         ->type_name("NAME");
     resume = app.add_option("--resume", sources.resumed,
-                            "go on with the run in DIR from its last checkpoint, with its options; "
+                            "continue the run in DIR from its last checkpoint, with its options; "
                             "without DIR, with the run in --out and the options given")
                  ->type_name("[DIR]")
                  ->expected(0, 1);

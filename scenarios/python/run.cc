@@ -95,7 +95,7 @@ class Log {
 };
 
 // Returns the directory and the text of a run. The run reads the flag that it is given. Where it
-// is interrupted, the exception gets a note of what goes on with it.
+// is interrupted, the exception gets a note of what continues it.
 template <typename Fill>
 py::tuple RunWith(const py::object& log_to, const Scenario& scenario, const Fill& fill) {
   const Log log(log_to);
