@@ -205,4 +205,12 @@ if command -v clang-format >/dev/null; then
   write compress/b.cc 'int  main ( ) { }'
   expect fail format.sh 'unformatted sources'
 fi
+
+new_tree
+write compress/b.cc '// What follows goes on.'
+expect fail spelling.sh 'a word of the former dialect'
+if command -v codespell >/dev/null; then
+  write compress/b.cc '// What follows continues.'
+  expect pass spelling.sh 'well-spelt sources'
+fi
 exit "$failures"
