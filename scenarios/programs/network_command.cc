@@ -23,25 +23,10 @@
 #include "scenarios/network/results.h"
 #include "scenarios/network/step_doctor.h"
 #include "scenarios/network/trace.h"
+#include "scenarios/programs/network_output.h"
 
 namespace legacy {
 namespace {
-
-constexpr double kAnnouncedFlows = 1e7;
-constexpr double kAnnounceSeconds = 5;  // wall time from which packet simulations are announced
-
-// Returns the options and paths of the files that are asked for: all of them, or those that only
-// one experiment can have.
-std::vector<std::pair<std::string, std::string>> FilesOf(const NetworkCommand& command,
-                                                         OptionProperties properties = 0) {
-  std::vector<std::pair<std::string, std::string>> files;
-  for (const Option<NetworkCommand>& row : NetworkRows()) {
-    const std::string path = row.get(command);
-    const bool file = row.metavar == "FILE" && (row.properties & properties) == properties;
-    if (file && !path.empty()) files.emplace_back(row.flag, path);
-  }
-  return files;
-}
 
 void CheckFiles(const NetworkCommand& command) {
   if (!command.sweeps.empty()) {
@@ -55,43 +40,6 @@ void CheckFiles(const NetworkCommand& command) {
     const auto [user, added] = users.emplace(path, option);
     if (!added) throw Error(option, path, "a file of its own; " + user->second + " has this one");
   }
-}
-
-// Returns the stream for tables, to which no file goes.
-FILE* TableStream(const NetworkCommand& command) {
-  const auto files = FilesOf(command);
-  const bool to_stdout =
-      std::ranges::any_of(files, [](const auto& file) { return file.second == "-"; });
-  return to_stdout ? stderr : stdout;
-}
-
-// Returns the width of the terminal that tables go to.
-size_t TableColumns(const NetworkCommand& command) {
-  return TableStream(command) == stderr ? ErrorColumns() : OutputColumns();
-}
-
-void Say(const std::vector<std::string>& warnings) {
-  for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "%s\n", ErrorMessage("warning", warning).c_str());
-  }
-}
-
-void Announce(double seconds) {
-  if (seconds < kAnnounceSeconds) return;
-  std::fprintf(stderr, "packet simulation: about %s of wall time\n",
-               WallTimeInWords(seconds).c_str());
-}
-
-// Returns the number of flows of all simulations of the experiment.
-double AllFlows(const PreparedExperiment& prepared) {
-  const Experiment& e = prepared.experiment;
-  return FlowCount(prepared) * static_cast<double>(e.fidelities.size()) *
-         static_cast<double>(e.HasFlows() ? 1 : e.repeat);
-}
-
-void AnnounceFlows(double flows) {
-  if (flows < kAnnouncedFlows) return;
-  std::fprintf(stderr, "about %.3g flows: %s\n", flows, FlowWallTime(flows).c_str());
 }
 
 // A FlowProgress shows the simulations' progress on a terminal.
@@ -124,11 +72,6 @@ class FlowProgress {
   RewrittenLine line_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
-
-void WriteRows(const NetworkOutputs& outputs, const std::vector<Row>& rows) {
-  if (!outputs.csv.empty()) WriteOutput(outputs.csv, CsvText(rows));
-  if (!outputs.json.empty()) WriteOutput(outputs.json, JsonText(rows));
-}
 
 void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepared,
                   const std::vector<Measurement>& measurements) {
