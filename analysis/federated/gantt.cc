@@ -122,97 +122,38 @@ std::string GanttText(const RoundTasks& round, int rows) {
 
 namespace {
 
-constexpr double kChartWidth = 900, kChartLeft = 80, kChartRight = 20, kChartTop = 40,
-                 kChartBottom = 50;
-constexpr const char* kStageColours[] = {"#2C5F8A", "#EECC66", "#66AA88"};
+constexpr double kGanttWidth = 900, kLeft = 80, kRight = 20, kTop = 40, kBottom = 50;
+constexpr const char* kColours[] = {"#2C5F8A", "#EECC66", "#66AA88"};
 
-// A GanttScale is where times and rows are drawn.
+// A GanttScale has the places of times and of rows of tasks in a picture.
 struct GanttScale {
-  double start = 0;
-  double span = 1;
-  double row_height = 16;
+  double start = 0;  // time at the left edge
+  double span = 1;   // seconds up to the right edge
+  double row_height = 0;
 
   double X(double time) const {
-    return kChartLeft + (kChartWidth - kChartLeft - kChartRight) * (time - start) / span;
+    return kLeft + (kGanttWidth - kLeft - kRight) * (time - start) / span;
   }
-  double Y(size_t row) const { return kChartTop + row_height * static_cast<double>(row); }
+  double Y(size_t row) const { return kTop + row_height * static_cast<double>(row); }
 };
 
-// Returns the names of the stages beside their colours.
-std::string StageNames() {
+std::string SvgHead(const RoundTasks& round, const std::string& whose, double height) {
   constexpr const char* kNames[] = {"download", "work", "upload"};
-  std::string svg;
-  for (int stage = 0; stage < 3; ++stage) {
-    svg += fmt::format(
-        "<rect x=\"{0}\" y=\"9\" width=\"12\" height=\"12\" fill=\"{1}\"/>"
-        "<text x=\"{2}\" y=\"19\">{3}</text>\n",
-        kChartWidth - 290 + 90 * stage, kStageColours[stage], kChartWidth - 274 + 90 * stage,
-        kNames[stage]);
-  }
-  return svg;
-}
-
-// Returns the bars of a task, with its client and, where it does not count, its end.
-std::string TaskBars(const TaskRow& task, const GanttScale& scale, double y) {
-  const bool counted = IsCounted(task);
-  std::string svg;
-  for (const Bar& bar : BarsOf(task)) {
-    svg += fmt::format(
-        "<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"{}/>\n",
-        scale.X(bar.from), y, std::max(0.0, scale.X(bar.until) - scale.X(bar.from)),
-        0.85 * scale.row_height, kStageColours[bar.stage], counted ? "" : " opacity=\"0.4\"");
-  }
-  if (scale.row_height >= 9) {
-    svg += fmt::format(
-        "<text x=\"{:.0f}\" y=\"{:.2f}\" text-anchor=\"end\" font-size=\"9\">{}</text>\n",
-        kChartLeft - 6, y + 0.75 * scale.row_height, task.client);
-  }
-  if (!counted) {
-    svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"9\">{}</text>\n",
-                       std::min(scale.X(task.ended) + 2, kChartWidth - 55),
-                       y + 0.8 * scale.row_height, scale.row_height >= 9 ? task.end : "");
-  }
-  return svg;
-}
-
-// Returns the axis of time, `y` below the top.
-std::string TimeAxis(const GanttScale& scale, double y) {
-  constexpr int kTicks = 6;
-  const double step = RoundStep(scale.span, kTicks);
-  std::string svg;
-  for (int tick = 0; tick * step <= scale.span; ++tick) {
-    const double at = scale.X(scale.start + tick * step);
-    svg += fmt::format(
-        "<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{0:.1f}\" y2=\"{2:.1f}\" stroke=\"#444\"/>"
-        "<text x=\"{0:.1f}\" y=\"{3:.1f}\" text-anchor=\"middle\">{4:.4g}</text>\n",
-        at, y, y + 5, y + 18, tick * step);
-  }
-  return svg +
-         fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">seconds</text>\n",
-                     (kChartLeft + kChartWidth - kChartRight) / 2, y + 36);
-}
-
-}  // namespace
-
-std::string GanttSvg(const RoundTasks& round, const std::string& whose) {
-  constexpr size_t kMostTasks = 200;
-  const auto tasks = DrawnTasks(round, kMostTasks);
-  GanttScale scale;
-  scale.start = ChartStart(tasks, round.round);
-  scale.span = std::max(1e-9, round.round.end - scale.start);
-  scale.row_height =
-      std::clamp(600.0 / std::max<double>(1, static_cast<double>(tasks.size())), 3.0, 16.0);
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0} {1:.0f}\" font-family=\"sans-serif\" font-size=\"12\">\n"
       "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"{2}\" y=\"18\">{6}Round {3}: {4} tasks in {5:.4g} s</text>\n",
-      kChartWidth, scale.Y(tasks.size()) + kChartBottom, kChartLeft, round.round.version,
-      round.tasks.size(), round.round.end - round.round.start,
-      whose.empty() ? "" : Escaped(whose) + ", ");
-  svg += StageNames();
-  for (size_t i = 0; i < tasks.size(); ++i) svg += TaskBars(*tasks[i], scale, scale.Y(i));
-  return svg + TimeAxis(scale, scale.Y(tasks.size()) + 4) + "</svg>\n";
+      kGanttWidth, height, kLeft, round.round.version, round.tasks.size(),
+      round.round.end - round.round.start, whose.empty() ? "" : Escaped(whose) + ", ");
+  for (int stage = 0; stage < 3; ++stage) {
+    svg += fmt::format(
+        "<rect x=\"{0}\" y=\"9\" width=\"12\" height=\"12\" fill=\"{1}\"/>"
+        "<text x=\"{2}\" y=\"19\">{3}</text>\n",
+        kGanttWidth - 290 + 90 * stage, kColours[stage], kGanttWidth - 274 + 90 * stage,
+        kNames[stage]);
+  }
+  return svg;
 }
 
 std::string SvgTask(const TaskRow& task, const GanttScale& scale, double y) {
