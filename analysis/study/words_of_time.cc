@@ -141,7 +141,7 @@ std::string TurnText(const Study& study, const Place& place, const Ranking& rank
 
 // Returns the place of a stretch that is told of. For the last one, the end of its range is more
 // informative than the beginning.
-size_t ShownPlace(const std::vector<Stretch>& stretches, size_t i) {
+size_t StretchPlace(const std::vector<Stretch>& stretches, size_t i) {
   return i > 0 && i + 1 == stretches.size() ? stretches[i].last : stretches[i].first;
 }
 
@@ -151,7 +151,7 @@ std::string StretchesText(const Study& study, const Facet& facet,
   bool told = true;
   for (size_t i = 0; i < stretches.size(); ++i) {
     const Stretch& stretch = stretches[i];
-    const size_t shown = ShownPlace(stretches, i);
+    const size_t shown = StretchPlace(stretches, i);
     const Place& place = facet.places[shown];
     text += (i > 0 ? " " : "") +
             FirstText(study, place, RankingAt(study, place), RangeText(study, facet, stretch),
@@ -221,7 +221,7 @@ std::string ReasonsText(const Study& study, const Facet& facet,
   }
   if (told.empty()) return "";
   const auto why = [&](size_t i) {
-    const size_t shown = ShownPlace(stretches, i);
+    const size_t shown = StretchPlace(stretches, i);
     const Place& place = facet.places[shown];
     return "at " + AxisText(study, facet, shown) + " " +
            WhyText(study, place, RankingAt(study, place));
@@ -233,7 +233,7 @@ std::string ReasonsText(const Study& study, const Facet& facet,
   }
   text += ".";
   if (BreaksEven(study, facet, ranking.order.front(), *RivalOf(study, ranking))) return text;
-  return text + " " + TurnText(study, facet.places[ShownPlace(stretches, told.front())], ranking);
+  return text + " " + TurnText(study, facet.places[StretchPlace(stretches, told.front())], ranking);
 }
 
 std::vector<const Place*> Pointers(const std::vector<Place>& places) {

@@ -3,15 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "analysis/table_text.h"
 #include "base/units.h"
+#include "scenarios/network/compared_results.h"
 
 namespace legacy {
 namespace {
-
-std::string RateText(double bits_per_second) { return FormatRate(std::llround(bits_per_second)); }
 
 // A Line is a row of the table. Rates are bits per second.
 struct Line {

@@ -41,11 +41,11 @@ std::string CellText(const Speedup& speedup) {
 bool IsExact(const Speedup& speedup) { return speedup.known() && !speedup.bounded(); }
 
 // Rows of a map's data: cells with a speed-up, cells with a bound or nothing, and texts.
-struct Cells {
+struct MapRows {
   std::vector<std::vector<std::string>> known, unknown, texts;
 };
 
-void AddCell(const Map& map, const Speedup& speedup, size_t x, size_t y, Cells& cells) {
+void AddCell(const Map& map, const Speedup& speedup, size_t x, size_t y, MapRows& cells) {
   const auto column = static_cast<double>(x), row = static_cast<double>(y);
   const double colour = IsExact(speedup) ? std::log2(speedup.ratio) : 0;
   (IsExact(speedup) ? cells.known : cells.unknown)
@@ -58,8 +58,8 @@ void AddCell(const Map& map, const Speedup& speedup, size_t x, size_t y, Cells& 
   cells.texts.push_back({Cell(column), Cell(row), Cell(text), dark ? "0xFFFFFF" : "0x222222"});
 }
 
-Cells CellsOf(const Map& map, size_t policy) {
-  Cells cells;
+MapRows CellsOf(const Map& map, size_t policy) {
+  MapRows cells;
   for (size_t y = 0; y < map.plane.y.size(); ++y) {
     for (size_t x = 0; x < map.plane.x.size(); ++x) {
       const std::optional<Place>& place = map.plane.places[y * map.plane.x.size() + x];
@@ -74,7 +74,7 @@ std::string MapPanel(const Map& map, size_t policy, DataFile& data) {
   const std::vector<std::string> columns = {"column", "row",          "left", "right", "bottom",
                                             "top",    "log2_speedup", "x",    "y"};
   const std::string& name = map.study.policies[policy];
-  const Cells cells = CellsOf(map, policy);
+  const MapRows cells = CellsOf(map, policy);
   std::vector<std::string> parts;
   if (!cells.known.empty()) {
     parts.push_back(data.Add(name, columns, cells.known) +

@@ -56,7 +56,7 @@ const AlgorithmEntry& EntryOf(CollectiveAlgorithm algorithm)
     return kAlgorithms[static_cast<size_t>(algorithm)];
 }
 
-std::string Join(const std::vector<CollectiveAlgorithm>& algorithms)
+std::string NamesOf(const std::vector<CollectiveAlgorithm>& algorithms)
 {
     std::string text;
     for (CollectiveAlgorithm algorithm : algorithms)
@@ -215,7 +215,7 @@ void CheckCarries(CollectiveAlgorithm algorithm, Payload payload, const std::str
     if (!CanCarry(algorithm, payload))
     {
         throw Error(what + " cannot travel by " + ToString(algorithm) +
-                    "; it can by: " + Join(AlgorithmsFor(payload)));
+                    "; it can by: " + NamesOf(AlgorithmsFor(payload)));
     }
 }
 

@@ -13,10 +13,10 @@
 namespace legacy {
 namespace {
 
-constexpr double kPacket = 1460;  // bytes; the papers count packets
+constexpr double kSegment = 1460;  // bytes; the papers count packets
 
 std::vector<FlowSizes::Point> InBytes(std::vector<FlowSizes::Point> points) {
-  for (FlowSizes::Point& point : points) point.bytes *= kPacket;
+  for (FlowSizes::Point& point : points) point.bytes *= kSegment;
   return points;
 }
 
