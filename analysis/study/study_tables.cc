@@ -3,70 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "analysis/csv.h"
-#include "analysis/study/crossover.h"
+#include "analysis/study/break_even_table.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/statistics.h"
+#include "analysis/study/table_builder.h"
 #include "base/error.h"
 
 namespace legacy::analysis {
 namespace {
-
-// A Builder fills a table cell by cell. The cells of the first row name the columns.
-class Builder {
- public:
-  Builder(std::string name, std::string title) {
-    table_.name = std::move(name);
-    table_.title = std::move(title);
-  }
-
-  void Row() {
-    table_.rows.emplace_back();
-    table_.csv_rows.emplace_back();
-  }
-  // Adds a cell for people.
-  void Show(const std::string& header, const std::string& text, bool number = true) {
-    if (table_.rows.size() == 1) table_.columns.push_back({header, number});
-    table_.rows.back().push_back(text);
-  }
-  // Adds a field of the CSV file, to the cell before it.
-  void Raw(const std::string& name, const std::string& text) {
-    if (table_.csv_rows.size() == 1) {
-      table_.csv_header.push_back(name);
-      table_.csv_columns.push_back(table_.columns.size() - 1);
-    }
-    table_.csv_rows.back().push_back(text);
-  }
-  void Raw(const std::string& name, double value) {
-    Raw(name, std::isnan(value) ? std::string() : CsvNumber(value));
-  }
-  void Raw(const std::string& name, int value) { Raw(name, std::to_string(value)); }
-  void Raw(const std::string& name, const std::optional<Interval>& interval) {
-    Raw(name + "_low", interval ? interval->low : kUnknown);
-    Raw(name + "_high", interval ? interval->high : kUnknown);
-  }
-  void Raw(const std::string& name, const Spread& spread) {
-    Raw(name + "_mean", spread.mean);
-    Raw(name + "_deviation", spread.deviation);
-  }
-  // Adds both.
-  void Text(const std::string& header, const std::string& name, const std::string& text) {
-    Show(header, text, false);
-    Raw(name, text);
-  }
-  void Add(const std::string& header, const std::string& name, const Spread& spread,
-           const std::string& unit) {
-    Show(header, ShowSpread(spread, unit));
-    Raw(name, spread);
-  }
-
-  StudyTable Take() { return std::move(table_); }
-
- private:
-  StudyTable table_;
-};
 
 std::string ShowTime(const Outcome& outcome) {
   if (outcome.done == 0) return "-";
@@ -90,21 +35,21 @@ std::string ShowFinalDifference(const Study& study, const Outcome& outcome) {
   return ShowDifference(ShownMetric(study), outcome.metric_difference);
 }
 
-void AddAxis(const StudyAxis& axis, size_t value, Builder& builder) {
+void AddAxis(const StudyAxis& axis, size_t value, TableBuilder& builder) {
   const bool numbers = !axis.numbers.empty();
   builder.Show(ShowAxisName(axis), ShowValue(axis, value), numbers);
   builder.Raw(axis.name, axis.values[value]);
   if (numbers) builder.Raw(axis.name + "_number", axis.numbers[value]);
 }
 
-void AddAxes(const Study& study, const std::vector<size_t>& values, Builder& builder) {
+void AddAxes(const Study& study, const std::vector<size_t>& values, TableBuilder& builder) {
   for (size_t a = 0; a < study.axes.size(); ++a) AddAxis(study.axes[a], values[a], builder);
 }
 
 // Returns a table with one row for each policy at each place. fill(study, outcome, builder) adds
 // the cells after the names.
 template <class Fill>
-StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Builder builder,
+StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, TableBuilder builder,
                       Fill&& fill) {
   for (const Place& place : places) {
     for (const Outcome& outcome : place.outcomes) {
@@ -127,7 +72,7 @@ StudyTable PlaceTable(const Study& study, const std::vector<Place>& places, Buil
 // steps and its time to target. Axes with one value are left out, and so are results of trainings
 // where nothing was trained.
 StudyTable SummaryTable(const Study& study, const std::vector<Place>& places) {
-  Builder builder(
+  TableBuilder builder(
       "summary",
       fmt::format("Summary: against {}, by pairs of seeds with 95 % intervals", study.baseline));
   const Metric metric = ShownMetric(study);
@@ -167,7 +112,7 @@ const char* BoundText(const Speedup& speedup) {
   return speedup.bound == Bound::kAtMost ? "at_most" : "exact";
 }
 
-void FillTime(const Study& study, const Outcome& outcome, Builder& builder) {
+void FillTime(const Study& study, const Outcome& outcome, TableBuilder& builder) {
   const bool censored = outcome.done > outcome.reached;
   builder.Raw("seeds_reached", outcome.reached);
   builder.Show("TTA", ShowTime(outcome));
@@ -182,7 +127,7 @@ void FillTime(const Study& study, const Outcome& outcome, Builder& builder) {
   builder.Raw("missed_by_both", outcome.speedup.missed_by_both);
 }
 
-void FillStep(const Study&, const Outcome& outcome, Builder& builder) {
+void FillStep(const Study&, const Outcome& outcome, TableBuilder& builder) {
   builder.Add("step", "step_seconds", outcome.step_seconds, "s");
   const bool known = outcome.done > 0;
   const auto add = [&](const char* header, const char* name, double seconds) {
@@ -197,7 +142,7 @@ void FillStep(const Study&, const Outcome& outcome, Builder& builder) {
   add("textbook's step", "alpha_beta_step_seconds", outcome.alpha_beta_step_seconds);
 }
 
-void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
+void FillVolume(const Study& study, const Outcome& outcome, TableBuilder& builder) {
   builder.Add("element ratio", "element_ratio", outcome.element_ratio, "");
   builder.Add("payload ratio", "payload_ratio", outcome.payload_ratio, "");
   builder.Add("traffic ratio", "traffic_ratio", outcome.traffic_ratio, "");
@@ -221,125 +166,12 @@ void FillVolume(const Study& study, const Outcome& outcome, Builder& builder) {
   builder.Raw("decisions", outcome.decisions ? std::to_string(*outcome.decisions) : std::string());
 }
 
-void FillEgress(const Study&, const Outcome& outcome, Builder& builder) {
+void FillEgress(const Study&, const Outcome& outcome, TableBuilder& builder) {
   builder.Add("egress", "egress_usd", outcome.egress_usd, "USD");
 }
 
-// Returns what the seeds do where not all of them cross once: "2 of 3 seeds cross".
-std::string ShowVerdict(const Crossover& crossover) {
-  const auto seeds = static_cast<int>(crossover.seeds.size());
-  if (crossover.unknown == seeds) return "not known";
-  if (crossover.ahead == seeds) return "pays over the whole range";
-  if (crossover.behind == seeds) return "never pays";
-  std::vector<std::string> parts;
-  const char* way = crossover.faster_below ? "below" : "above";
-  if (crossover.crossing > 0) {
-    parts.push_back(fmt::format("pays {}: {} of {} cross", way,
-                                crossover.crossing - crossover.contrary, ShowCount(seeds, "seed")));
-  }
-  const auto add = [&](int count, const char* what) {
-    if (count > 0) parts.push_back(fmt::format("{} {}", count, what));
-  };
-  add(crossover.contrary, crossover.faster_below ? "pay above" : "pay below");
-  add(crossover.ahead, "pay everywhere");
-  add(crossover.behind, "never pay");
-  add(crossover.unknown, "not known");
-  return fmt::format("{}", fmt::join(parts, ", "));
-}
-
-// Returns every crossing with its seed: "1:3.7e8 2:4e8".
-std::string RawCrossings(const Crossover& crossover) {
-  std::vector<std::string> all;
-  for (const SeedCrossings& seed : crossover.seeds) {
-    for (const Crossing& crossing : seed.crossings) {
-      all.push_back(fmt::format("{}:{}", seed.seed, CsvNumber(crossing.x)));
-    }
-  }
-  return fmt::format("{}", fmt::join(all, " "));
-}
-
-std::string ShowTextbook(const Crossover& textbook, const StudyAxis& axis) {
-  return textbook.crosses() ? ShowCrossing(axis, textbook.x, textbook.interval)
-                            : ShowVerdict(textbook);
-}
-
-// Returns the difference of the textbook's break-even from the simulated one, in percent of the
-// latter.
-std::string ShowRatio(const GeometricMean& ratio) {
-  if (ratio.count == 0) return "-";
-  std::string text = fmt::format("{:+.1f}", (ratio.mean - 1) * 100);
-  if (ratio.interval) {
-    text += fmt::format(" [{:+.1f}, {:+.1f}]", (ratio.interval->low - 1) * 100,
-                        (ratio.interval->high - 1) * 100);
-  }
-  return text + " %";
-}
-
-std::string ShowSimple(double bandwidth) {
-  if (std::isinf(bandwidth)) return "always pays";
-  return bandwidth == 0 ? "never pays" : ShowQuantity(bandwidth, "bit/s");
-}
-
-void FillBreakEven(const Study& study, const StudyAxis& axis, const BreakEven& even, double simple,
-                   Builder& builder) {
-  const Crossover& simulated = even.simulated;
-  builder.Show("method", MarkedName(study, simulated.policy), false);
-  builder.Raw("policy", simulated.policy);
-  builder.Show("break-even",
-               simulated.crosses() ? ShowCrossing(axis, simulated.x, simulated.interval) : "-");
-  builder.Raw("break_even", simulated.x);
-  builder.Raw("break_even", simulated.interval);
-  builder.Raw("pays", !simulated.crosses() ? "" : simulated.faster_below ? "below" : "above");
-  builder.Raw("time_to_target_there", simulated.seconds);
-  builder.Show("seeds", ShowVerdict(simulated), false);
-  builder.Raw("seeds_crossing", simulated.crossing);
-  builder.Raw("seeds_contrary", simulated.contrary);
-  builder.Raw("seeds_ahead", simulated.ahead);
-  builder.Raw("seeds_behind", simulated.behind);
-  builder.Raw("seeds_unknown", simulated.unknown);
-  builder.Raw("crossings", RawCrossings(simulated));
-  builder.Show("textbook", ShowTextbook(even.textbook, axis));
-  builder.Raw("textbook", even.textbook.x);
-  builder.Raw("textbook", even.textbook.interval);
-  builder.Show("textbook's error", ShowRatio(even.ratio));
-  builder.Raw("textbook_over_simulated", even.ratio.mean);
-  builder.Raw("textbook_over_simulated", even.ratio.interval);
-  builder.Show("simple condition", ShowSimple(simple));
-  builder.Raw("simple_condition", simple);
-}
-
-bool Crosses(const BreakEven& even) { return even.simulated.crosses() || even.textbook.crosses(); }
-
-StudyTable BreakEvenTable(const Study& study) {
-  Builder builder(
-      "break_even",
-      fmt::format("Break-even with {}: mean over seeds with its 95 % interval; the "
-                  "textbook's (alpha-beta times); by how much that is too high or too low. Along "
-                  "other axes than bandwidth: where something crosses",
-                  study.baseline));
-  for (const size_t axis : NumericAxes(study)) {
-    for (const Facet& facet : FacetsOf(study, axis)) {
-      const std::vector<BreakEven> evens = BreakEvensOf(study, facet);
-      const bool bandwidth = study.axes[axis].unit == "bit/s";
-      if (!bandwidth && std::ranges::none_of(evens, Crosses)) continue;
-      for (const BreakEven& even : evens) {
-        builder.Row();
-        builder.Text("axis", "axis", study.axes[axis].name);
-        builder.Raw("unit", study.axes[axis].unit);
-        builder.Text("where", "where", facet.name.empty() ? "everywhere" : facet.name);
-        const double simple =
-            bandwidth ? SimpleBreakEvenOf(facet, PolicyIndex(study, even.simulated.policy),
-                                          PolicyIndex(study, study.baseline))
-                      : kUnknown;
-        FillBreakEven(study, study.axes[axis], even, simple, builder);
-      }
-    }
-  }
-  return builder.Take();
-}
-
 StudyTable FailedTable(const Study& study, const std::vector<Place>& places) {
-  Builder builder("failed", "Points that failed");
+  TableBuilder builder("failed", "Points that failed");
   for (const Place& place : places) {
     for (const Outcome& outcome : place.outcomes) {
       for (const int64_t id : outcome.points) {
@@ -386,18 +218,20 @@ std::vector<StudyTable> StudyTables(const Study& study) {
   if (study.target) {
     tables.push_back(PlaceTable(
         study, places,
-        Builder("time_to_target",
-                fmt::format("Simulated time to {} (TTA): mean ± deviation over seeds; "
-                            "speed-up by pairs of seeds: geometric mean with its 95 % interval",
-                            ShowTarget(metric, study.target->value))),
+        TableBuilder(
+            "time_to_target",
+            fmt::format("Simulated time to {} (TTA): mean ± deviation over seeds; "
+                        "speed-up by pairs of seeds: geometric mean with its 95 % interval",
+                        ShowTarget(metric, study.target->value))),
         FillTime));
     tables.push_back(BreakEvenTable(study));
   }
-  tables.push_back(PlaceTable(
-      study, places, Builder("step", "Where the time of a step goes: means of a step"), FillStep));
+  tables.push_back(
+      PlaceTable(study, places,
+                 TableBuilder("step", "Where the time of a step goes: means of a step"), FillStep));
   tables.push_back(PlaceTable(
       study, places,
-      Builder(
+      TableBuilder(
           "volume",
           metric.name.empty()
               ? "Volume: ratios against dense fp32; bytes of one worker over the training"
@@ -407,7 +241,7 @@ std::vector<StudyTable> StudyTables(const Study& study) {
                             metric.title, metric.fraction ? " in points" : "")),
       FillVolume));
   tables.push_back(PlaceTable(study, PricedPlaces(places),
-                              Builder("egress", "Price of the bytes that left a region"),
+                              TableBuilder("egress", "Price of the bytes that left a region"),
                               FillEgress));
   tables.push_back(FailedTable(study, places));
   std::erase_if(tables, [](const StudyTable& table) { return table.rows.empty(); });
