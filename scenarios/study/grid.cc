@@ -52,7 +52,7 @@ class Reader {
     AddIncludedValues();
     for (DraftAxis& axis : axes_) study_.axes.push_back(axis.grid);
     AddPoints();
-    CheckValues();
+    CheckPoints(study_);
     return std::move(study_);
   }
 
@@ -74,7 +74,6 @@ class Reader {
   void ChooseBaseline();
   void AddIncludedValues();
   void AddPoints();
-  void CheckValues() const;
 
   // Calls each(dimension, text, mark) for every value in a map of `include` or `exclude`.
   template <typename Each>
@@ -380,97 +379,12 @@ void Reader::AddPoints() {
   if (study_.points.empty()) throw Error::Refusal(where_ + ": grid: exclude leaves no point");
 }
 
-// Checks the first point, and then for each value the first point that has it.
-void Reader::CheckValues() const {
-  const auto check = [&](size_t point) {
-    try {
-      const Scenario scenario = ScenarioOf(study_, study_.points[point]);
-      scenario.federated ? ValidateFederated(scenario) : ValidateScenario(scenario);
-    } catch (const Error& error) {
-      throw PointError(study_, point, error);
-    }
-  };
-  check(0);
-  for (size_t a = 0; a < axes_.size(); ++a) {
-    std::vector<bool> checked(axes_[a].own.size());
-    for (size_t point = 0; point < study_.points.size(); ++point) {
-      const size_t v = study_.points[point].values[a];
-      if (checked[v]) continue;
-      checked[v] = true;
-      check(point);
-    }
-  }
-}
-
-// Returns the key of the option that a message begins with, as a key or as a flag; "": with none.
-std::string OptionNamedBy(const std::string& message, const Scenario& scenario) {
-  std::string name = message.substr(0, message.find(": got '"));
-  if (name.size() == message.size()) name = message.substr(0, message.find(": "));
-  if (name.starts_with("--")) name = name.substr(2);
-  const ScenarioOption* option = FindOption(OptionsOf(scenario), name);
-  return option == nullptr ? "" : option->key;
-}
-
-// Returns where a point has what a message is about.
-std::string PlaceOf(const StudyDefinition& definition, size_t point, const std::string& message) {
-  const StudyDefinition::Combination& combination = definition.points[point];
-  const StudyDefinition::Combination& first = definition.points.front();
-  const std::string option = OptionNamedBy(message, definition.scenario);
-  std::string changed;
-  for (size_t a = 0; a < definition.axes.size(); ++a) {
-    const GridAxis& axis = definition.axes[a];
-    const size_t v = combination.values[a];
-    const Places& places = axis.places[v];
-    if (axis.settings[v].contains(option)) return places.at(places.contains(option) ? option : "");
-    if (v != first.values[a]) changed = places.at("");
-  }
-  if (!changed.empty()) return changed;
-  const Places& shared = definition.places;
-  return shared.at(shared.contains(option) ? option : "");
-}
-
 }  // namespace
 
 StudyDefinition LoadStudy(const std::string& path) { return ParseStudy(ReadWholeFile(path), path); }
 
 StudyDefinition ParseStudy(const std::string& text, const std::string& where) {
   return Reader(text, where).Read();
-}
-
-Scenario ScenarioOf(const StudyDefinition& definition,
-                    const StudyDefinition::Combination& combination) {
-  const auto with_axes = [&](Scenario scenario) {
-    for (size_t a = 0; a < definition.axes.size(); ++a) {
-      for (const auto& [key, text] : definition.axes[a].settings[combination.values[a]]) {
-        SetOption(scenario, key, text);
-      }
-    }
-    return scenario;
-  };
-  Scenario scenario = with_axes(definition.scenario);
-  if (!scenario.layers.empty()) {
-    scenario = with_axes(definition.shape_scenario);
-    TakeUsualBatch(scenario);
-  }
-  scenario.policies = {combination.policy};
-  scenario.seed = combination.seed;
-  scenario.seeds = 1;
-  return scenario;
-}
-
-std::string PointText(const StudyDefinition& definition,
-                      const StudyDefinition::Combination& combination) {
-  std::string text = combination.policy + ", seed " + std::to_string(combination.seed);
-  for (size_t a = 0; a < definition.axes.size(); ++a) {
-    const analysis::StudyAxis& axis = definition.axes[a].axis;
-    text += ", " + axis.name + " " + axis.values[combination.values[a]];
-  }
-  return text;
-}
-
-Error PointError(const StudyDefinition& definition, size_t point, const Error& error) {
-  return error.Within(PlaceOf(definition, point, error.what()) + "point " + std::to_string(point) +
-                      " (" + PointText(definition, definition.points[point]) + "): ");
 }
 
 }  // namespace legacy

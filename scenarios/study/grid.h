@@ -79,4 +79,8 @@ std::string PointText(const StudyDefinition& definition,
 // point has and the first one has not, or the section of what they share; then the point.
 Error PointError(const StudyDefinition& definition, size_t point, const Error& error);
 
+// Checks the scenario of the first point, and then, for each value, of the first point that has it.
+// Throws PointError.
+void CheckPoints(const StudyDefinition& definition);
+
 }  // namespace legacy
