@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "base/option_forms.h"
 
 namespace legacy {
@@ -47,6 +48,15 @@ OptionTable<PlanOptions> OptionsOfNetwork() {
   return rows;
 }
 
+// Throws Error where an option is not left at its default.
+void RefuseRow(const FederatedSection& options, const FederatedOption& row,
+               const std::string& reader) {
+  const std::string text = row.get(options);
+  static const FederatedSection defaults;
+  if (text == row.get(defaults)) return;
+  throw Error(row.flag, text, "nothing here: " + reader + " reads it");
+}
+
 }  // namespace
 
 const OptionTable<PlanOptions>& PlanRows() {
@@ -57,6 +67,17 @@ const OptionTable<PlanOptions>& PlanRows() {
 
 const Option<PlanOptions>& PlanRow(const std::string& flag) {
   return OptionOfFlag(PlanRows(), flag);
+}
+
+void Refuse(const FederatedSection& options, const std::string& flag, const std::string& reader) {
+  RefuseRow(options, FederatedRow(flag), reader);
+}
+
+void RefuseAll(const FederatedSection& options, OptionProperty property,
+               const std::string& reader) {
+  for (const FederatedOption& row : FederatedOptionRows()) {
+    if (row.Has(property)) RefuseRow(options, row, reader);
+  }
 }
 
 }  // namespace legacy

@@ -33,4 +33,9 @@ const OptionTable<PlanOptions>& PlanRows();
 // Returns the row with that flag, as in "--per-round", which there is.
 const Option<PlanOptions>& PlanRow(const std::string& flag);
 
+// Throws Error, which names what reads the option, where it is not left at its default.
+void Refuse(const FederatedSection& options, const std::string& flag, const std::string& reader);
+// Refuses all options with the property.
+void RefuseAll(const FederatedSection& options, OptionProperty property, const std::string& reader);
+
 }  // namespace legacy

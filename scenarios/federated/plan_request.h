@@ -71,6 +71,9 @@ PlanRequest ParsePlan(const PlanOptions& options, bool trains = false);
 // Returns the topology of the option, or nothing where none was given.
 std::optional<fabric::Topology> ParseCore(const PlanOptions& options);
 
+// Sets the exchange of a plan without a server, which has its population, core and fidelity.
+void ReadExchange(const FederatedSection& options, PlanRequest& plan);
+
 // Packet simulations of more clients are refused: each takes tens of KiB.
 inline constexpr int64_t kMostPacketClients = 4000;
 // Exchanges of more messages a round are refused.
