@@ -180,6 +180,20 @@ class HtsimFile
         }
     }
 
+    /// Says which tiers have a latency of switches.
+    void ReportLatencies()
+    {
+        int64_t latencies = 0;
+        for (int tier = 0; tier < m_tierCount; ++tier)
+        {
+            latencies += SwitchLatency(tier) > 0 ? 1 : 0;
+        }
+        m_result.report.Add(Assumed::Latency,
+                            latencies,
+                            CountOf(latencies, "tier has", "tiers have") +
+                                " a latency of switches: half of it is on each of their links");
+    }
+
     void Build()
     {
         const int64_t links =
@@ -231,15 +245,7 @@ class HtsimFile
                 AddLinks(aggs + agg, cores + above, 2, Bundle(2).Int());
             }
         }
-        int64_t latencies = 0;
-        for (int tier = 0; tier < m_tierCount; ++tier)
-        {
-            latencies += SwitchLatency(tier) > 0 ? 1 : 0;
-        }
-        m_result.report.Add(Assumed::Latency,
-                            latencies,
-                            CountOf(latencies, "tier has", "tiers have") +
-                                " a latency of switches: half of it is on each of their links");
+        ReportLatencies();
         topology.SetName(OneLine(std::filesystem::path(m_path).stem().string()));
     }
 
