@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 
 #include "base/error.h"
 #include "base/nearest.h"
@@ -19,62 +18,6 @@
 #include "trainer/data/model_catalog.h"
 
 namespace legacy {
-namespace {
-
-// Throws Error where options that only a training reads differ from their defaults, as nothing is
-// trained.
-void CheckShape(const Scenario& s) {
-  LoadModelShape(s.layers);
-  const Scenario defaults;
-  for (const ScenarioOption& option : ScenarioOptions()) {
-    if (!option.Has(kTrainingAlone) || option.get(s) == option.get(defaults)) continue;
-    throw Error(option.key + " (" + option.flag + ")", option.get(s),
-                "nothing: with training.layers (--layers) nothing is trained");
-  }
-}
-
-// Throws Error where steps that are timed as a shape's cannot be.
-void CheckTimesOf(const Scenario& s) {
-  if (s.times_of.empty()) return;
-  LoadModelShape(s.times_of);
-  const std::string key = "training.times_of (--times-of)";
-  if (!s.layers.empty()) {
-    throw Error(key, s.times_of, "nothing: with training.layers (--layers) nothing is trained");
-  }
-  if (!s.gradient_steps.empty()) {
-    throw Error("run.gradient_steps (--gradient-steps)", s.gradient_steps,
-                "nothing with training.times_of (--times-of), whose layers are not those of the "
-                "gradients");
-  }
-  for (const std::string& name : s.policies) {
-    const std::string reason = NetworkDependence(FindMethod(s, name), s);
-    if (reason.empty()) continue;
-    throw Error("compression.policies", name,
-                "methods that decide without the network, with training.times_of: " + reason +
-                    ", and those of the shape are not what the model learns with");
-  }
-}
-
-// Throws Error where options of local steps have no method that reads them.
-void CheckLocal(const Scenario& s) {
-  bool local = false, outer = false;
-  for (const std::string& name : s.policies) {
-    const Method method = FindMethod(s, name);
-    local |= method.Local();
-    outer |= method.outer->has_value();
-  }
-  const std::string among = " in compression.policies";
-  if (s.local_steps > 0 && !local) {
-    throw Error("training.local_steps", std::to_string(s.local_steps),
-                "0, or a method with local steps" + among + ", such as local-sgd");
-  }
-  if (*s.outer && !outer) {
-    throw Error("training.outer", s.outer.text(),
-                "none, or a method with an outer optimizer" + among + ", such as diloco");
-  }
-}
-
-}  // namespace
 
 Scenario ShapeDefaults() {
   Scenario scenario;
@@ -175,120 +118,6 @@ Scenario OverDefaults(const Scenario& defaults, const std::function<void(Scenari
   lay_over(scenario);
   if (scenario.layers != "list") TakeUsualBatch(scenario);
   return scenario;
-}
-
-namespace {
-
-// The following throw Error where options of a part do not go together.
-
-void CheckTrained(const Scenario& s) {
-  if (!s.layers.empty()) {
-    CheckShape(s);
-  } else if (s.times_of.empty() &&
-             (s.gradients != Scenario().gradients || s.drawn_steps != Scenario().drawn_steps)) {
-    throw Error::Refusal(
-        "training.gradients, training.drawn_steps: nothing is drawn without training.layers or "
-        "training.times_of");
-  }
-  const CatalogEntry data = FindInCatalog(s.dataset, "training.dataset");
-  CheckModel(s.model, data.task, "training.model");
-}
-
-void CheckMethods(const Scenario& s) {
-  std::set<std::string> names;
-  for (const std::string& name : s.policies) {
-    FindMethod(s, name);
-    if (!names.insert(name).second) {
-      throw Error("compression.policies", name, "each method once");
-    }
-  }
-}
-
-void CheckCollectives(const Scenario& s) {
-  const Scenario defaults;
-  if (*s.aggregation != Transfer::kPeers &&
-      (s.allreduce != defaults.allreduce || s.allgather != defaults.allgather)) {
-    throw Error("network.aggregation", s.aggregation.text(),
-                "collective, where network.allreduce or network.allgather is chosen");
-  }
-  // Returns true where an all-reduce or all-gather may be an algorithm that `takes` says.
-  const auto some = [&](bool (*takes)(fabric::CollectiveAlgorithm)) {
-    const auto one = [&](const auto& algorithm) { return !algorithm || takes(*algorithm); };
-    return *s.aggregation == Transfer::kPeers && (one(*s.allreduce) || one(*s.allgather));
-  };
-  if (*s.protocol != fabric::Protocol::None && !some(fabric::TakesProtocols)) {
-    throw Error("network.protocol", s.protocol.text(),
-                "none without a ring, double tree or nvls-allreduce in network.allreduce or "
-                "network.allgather");
-  }
-  if (*s.protocol && *s.allreduce && fabric::TakesProtocols(**s.allreduce) &&
-      !fabric::TakesProtocol(**s.allreduce, **s.protocol)) {
-    throw Error("network.protocol", s.protocol.text(),
-                "none, simple or auto beside network.allreduce " + s.allreduce.text());
-  }
-  if (s.channels > 1 && !some(fabric::TakesChannels)) {
-    throw Error("network.channels", std::to_string(s.channels),
-                "1 without a ring or double tree in network.allreduce or network.allgather");
-  }
-  if (*s.allgather && !fabric::TakesWorkers(**s.allgather, s.workers)) {
-    throw Error("network.allgather", s.allgather.text(),
-                "an algorithm that takes " + std::to_string(s.workers) +
-                    " workers, such as bruck-allgather; this one needs a power of two");
-  }
-}
-
-void CheckLearningRate(const Scenario& s) {
-  if (s.optimizer->kind != OptimizerKind::kSgd && s.momentum != 0) {
-    throw Error("training.momentum", FormatNumber(s.momentum),
-                "0 with optimizer " + s.optimizer.text() + ", which has beta1");
-  }
-  if (s.final_learning_rate > s.learning_rate) {
-    throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),
-                "at most training.learning_rate, " + FormatNumber(s.learning_rate));
-  }
-  // Steps and epochs are compared when it is known how long an epoch is.
-  for (size_t i = 1; i < s.decay_steps.size(); ++i) {
-    const StepCount &before = s.decay_steps[i - 1], &now = s.decay_steps[i];
-    if (before.InEpochs() != now.InEpochs()) continue;
-    if (now.InEpochs() ? now.epochs() < before.epochs() : now < before) {
-      throw Error::Refusal("training.decay_steps: steps must ascend");
-    }
-  }
-}
-
-void CheckFidelity(const Scenario& s) {
-  if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
-    throw Error("network.fidelity", s.fidelity.text(),
-                "packet, where network.pcap, network.flow_monitor or network.netanim asks for "
-                "ns-3's own files");
-  }
-  if (!s.network_schedule->empty() &&
-      (s.doctor != "off" || !(s.trace_steps + s.pcap + s.flow_monitor + s.netanim).empty())) {
-    throw Error("network.phases", s.network_schedule.text(),
-                "none, where network.doctor, traces or ns-3's own files are asked for: they show "
-                "one network");
-  }
-}
-
-}  // namespace
-
-void ValidateScenario(const Scenario& s) {
-  CheckTimesOf(s);
-  CheckTrained(s);
-  CheckMethods(s);
-  s.sync->CheckWorkers(s.workers);
-  CheckCollectives(s);
-  CheckLearningRate(s);
-  CheckLocal(s);
-  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
-    throw Error::Refusal("compression.splits: sizes must ascend");
-  }
-  CheckFidelity(s);
-  for (const auto& [name, value] : s.ns3) {
-    if (!name.starts_with("ns3::") && !name.starts_with("legacy::")) {
-      throw Error("ns3", name, "attribute names such as ns3::TcpSocket::SegmentSize");
-    }
-  }
 }
 
 std::string PrintScenario(const Scenario& scenario) {
