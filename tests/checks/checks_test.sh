@@ -207,7 +207,7 @@ if command -v clang-format >/dev/null; then
 fi
 
 new_tree
-write compress/b.cc '// What follows continues.'
+write compress/b.cc '// What follows goes on.'
 expect fail spelling.sh 'a word of the former dialect'
 if command -v codespell >/dev/null; then
   write compress/b.cc '// What follows continues.'

@@ -4,7 +4,7 @@
 # Exits with 77 (skipped) without codespell.
 set -eu
 cd "$1"
-old='continues|continue|continuing|continued|continued|again'
+old='goes on|go on|going on|went on|gone on|anew'
 if grep -rnwiE "$old" --include='*.cc' --include='*.h' --include='*.cuh' --include='*.md' \
   --include='*.py' --include='*.js' --include='*.rst' --exclude-dir=build --exclude-dir=.git .; then
   echo 'spelling: say "continue" or "again" in these lines'
