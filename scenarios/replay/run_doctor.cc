@@ -16,6 +16,7 @@
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/replay/federated_replay.h"
 #include "scenarios/run/manifest.h"
+#include "trainer/clock/record.h"
 
 namespace legacy {
 namespace {
@@ -87,7 +88,7 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
   if (!by_tasks && !exchanges) {
     throw Error("doctor", directory, "a run in which updates ended rounds");
   }
-  if (remedies && fs::exists(fs::path(directory) / "traffic.jsonl")) {
+  if (remedies && fs::exists(fs::path(directory) / kRecordFile)) {
     recording = ReadFederatedRecording(directory);
     learners = RecordedLearners(recording, recording->scenario,
                                 TrainingHash(TrainingDocument(recording->scenario)));
