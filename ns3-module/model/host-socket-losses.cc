@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// What a host's socket does about losses: it finds them by send times, probes and recovers.
+// A host's socket finds losses by send times, probes for them, and recovers.
 #include "host-socket.h"
 
 #include "ns3/simulator.h"

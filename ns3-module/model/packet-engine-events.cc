@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// What happens while an engine runs: calls of graphs, arrivals, losses and failures of hosts, and
+// While it runs, an engine handles calls of graphs, arrivals, losses and failures of hosts, and
 // errors that end the run.
 #include "graph-run.h"
 #include "packet-engine.h"

@@ -25,7 +25,7 @@ using PlanRemedies = std::vector<std::pair<Remedy, PlanRemedy>>;
 PlanRemedies RemediesFor(const PlanRequest& request);
 
 // Diagnoses the median round of `base`, the plan as it is: `simulate` returns the plan with a
-// remedy, of as many versions. Without remedies where `stop` interrupted it.
+// remedy, of as many versions. The diagnosis is empty where `stop` interrupted it.
 Diagnosis DiagnoseRounds(
     const Plan& base, const PlanRemedies& remedies,
     const std::function<Plan(const Remedy& remedy, const PlanRemedy& change)>& simulate,

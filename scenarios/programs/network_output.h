@@ -1,4 +1,4 @@
-// What the commands of legacy-network say while they work, and where their tables and rows go.
+// The commands of legacy-network announce long work, and write tables and rows, by these functions.
 #pragma once
 
 #include <cstddef>

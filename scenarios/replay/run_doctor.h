@@ -17,7 +17,7 @@ namespace legacy {
 struct RunDiagnosis {
   uint64_t seed = 0;
   std::string remark = {};  // why there are no remedies; "": there are
-  // By policy. Without remedies where there is no record, or it has no end.
+  // Each policy has one. It has no remedies where there is no record, or the record has no end.
   std::vector<std::pair<std::string, Diagnosis>> policies = {};
   bool interrupted = false;
 };
