@@ -181,7 +181,7 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
 
 class Recorded : public FederatedLearners {
  public:
-  Recorded(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
+  Recorded(std::shared_ptr<const Recording> recording, const Scenario& scenario,
            const std::string& hash)
       : scenario_(scenario), recording_(std::move(recording)), rows_(RowsOf(recording_->run)) {
     if (recording_->record.Hash() == hash) return;
@@ -225,7 +225,7 @@ class Recorded : public FederatedLearners {
   }
 
   const Scenario& scenario_;
-  std::shared_ptr<const FederatedRecording> recording_;
+  std::shared_ptr<const Recording> recording_;
   RowsOfTrainings rows_;
 };
 
@@ -283,9 +283,9 @@ class ResumedLearner : public FederatedLearner {
 
 }  // namespace
 
-std::unique_ptr<FederatedLearners> RecordedLearners(
-    std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
-    const std::string& hash) {
+std::unique_ptr<FederatedLearners> RecordedLearners(std::shared_ptr<const Recording> recording,
+                                                    const Scenario& scenario,
+                                                    const std::string& hash) {
   return std::make_unique<Recorded>(std::move(recording), scenario, hash);
 }
 

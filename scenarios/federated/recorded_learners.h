@@ -7,24 +7,16 @@
 #include <memory>
 #include <string>
 
-#include "analysis/run_directory.h"
 #include "scenarios/federated/learner.h"
-#include "trainer/clock/record.h"
+#include "scenarios/run/recording.h"
 
 namespace legacy {
 
-// A FederatedRecording is a recorded run in memory.
-struct FederatedRecording {
-  analysis::RunDirectory run;
-  Scenario scenario;  // the scenario as it was recorded, without a run directory
-  Record record;
-};
-
 // Returns the learners of a recording, whose training has that hash. `scenario` outlives them.
 // Throws Error where it is that of another training.
-std::unique_ptr<FederatedLearners> RecordedLearners(
-    std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
-    const std::string& hash);
+std::unique_ptr<FederatedLearners> RecordedLearners(std::shared_ptr<const Recording> recording,
+                                                    const Scenario& scenario,
+                                                    const std::string& hash);
 
 // A ResumedPast says where a run that continues has its past.
 struct ResumedPast {

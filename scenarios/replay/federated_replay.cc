@@ -1,6 +1,6 @@
 #include "scenarios/replay/federated_replay.h"
 
-#include <filesystem>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -9,6 +9,7 @@
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
 #include "scenarios/federated/plan_parts.h"
+#include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run/client_comparison.h"
 #include "scenarios/federated/run/learner_run.h"
 #include "scenarios/federated/run/training_writer.h"
@@ -20,42 +21,37 @@
 namespace legacy {
 namespace {
 
-namespace fs = std::filesystem;
-
-// Returns the recorded scenario without a run directory. Throws Error where the folder has no
-// record.
-Scenario RecordedScenario(const std::string& directory) {
-  const fs::path manifest = fs::path(directory) / "manifest.json";
-  if (!fs::exists(manifest) || !fs::exists(fs::path(directory) / kRecordFile)) {
-    throw Error("replay", directory, "the folder of a run with --record");
-  }
-  Scenario scenario = ScenarioOfRun(directory);
-  if (!scenario.federated) throw Error("replay", directory, "a run of legacy-federated");
-  scenario.out.clear();
-  scenario.record = false;
-  return scenario;
-}
-
 bool MayChange(const ScenarioOption& option) {
   return option.Has(kMayReplay) || option.key == "run.record";
 }
 
-}  // namespace
+// A recorded training of clients, which is timed over another network, other lines of its clients
+// or other devices.
+class RecordedClients : public RecordedRun {
+ public:
+  explicit RecordedClients(Recording recording)
+      : recording_(std::make_shared<const Recording>(std::move(recording))) {}
 
-std::shared_ptr<const FederatedRecording> ReadFederatedRecording(const std::string& directory) {
-  auto recording = std::make_shared<FederatedRecording>();
-  recording->scenario = RecordedScenario(directory);
-  recording->run = analysis::ReadRunDirectory(directory);
-  const fs::path path = fs::path(directory) / kRecordFile;
-  recording->record = ReadRecord(path);
-  if (recording->record.Hash() != TrainingHash(TrainingDocument(recording->scenario))) {
-    throw Error::Refusal(path.string() + ": of another training than manifest.json");
+  Scenario Defaults() const override { return ReplayDefaults(*recording_); }
+  void Check(const Scenario& scenario) const override;
+  RunResult Run(const Scenario& scenario, const std::string& program,
+                const std::string& command_line, const StopFlag& stop,
+                std::FILE* log) const override;
+  analysis::RunDirectory Rows(const Scenario& scenario,
+                              const std::function<bool()>& stopped) const override;
+
+ private:
+  std::unique_ptr<FederatedLearners> Learners(const Scenario& scenario) const {
+    return RecordedLearners(recording_, scenario, TrainingHash(TrainingDocument(scenario)));
   }
-  return recording;
-}
 
-void CheckReplay(const FederatedRecording& recording, const Scenario& scenario) {
-  const Scenario& recorded = recording.scenario;
+  const std::shared_ptr<const Recording> recording_;
+};
+
+// Refuses what is learnt in dependence on the network, too.
+void RecordedClients::Check(const Scenario& scenario) const {
+  ValidateFederated(scenario);
+  const Scenario recorded = ReplayDefaults(*recording_);
   const std::string why = ", as recorded: it belongs to the training";
   const FederatedSection &now = *scenario.federated, &known = *recorded.federated;
   if (now.HasServer() != known.HasServer()) {
@@ -70,16 +66,15 @@ void CheckReplay(const FederatedRecording& recording, const Scenario& scenario) 
   throw Error::Refusal("replay: what is learnt would depend on the network: " + couplings.front());
 }
 
-analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> recording,
-                                  const Scenario& scenario, const std::function<bool()>& stopped) {
-  CheckReplay(*recording, scenario);
+analysis::RunDirectory RecordedClients::Rows(const Scenario& scenario,
+                                             const std::function<bool()>& stopped) const {
+  Check(scenario);
   analysis::RunDirectory run;
-  run.manifest = recording->run.manifest;
+  run.manifest = recording_->run.manifest;
   run.manifest.target = TargetAmong(scenario, run.manifest.metrics);
   run.manifest.fidelity = scenario.fidelity.text();
   MemorySink sink(run);
-  const auto learners =
-      RecordedLearners(std::move(recording), scenario, TrainingHash(TrainingDocument(scenario)));
+  const std::unique_ptr<FederatedLearners> learners = Learners(scenario);
   const auto check = [&stopped] {
     if (stopped()) throw GivenUp();
   };
@@ -110,13 +105,12 @@ analysis::RunDirectory ReplayRows(std::shared_ptr<const FederatedRecording> reco
   return run;
 }
 
-RunResult Replay(std::shared_ptr<const FederatedRecording> recording, const Scenario& scenario,
-                 const std::string& program, const std::string& command_line, const StopFlag& stop,
-                 std::FILE* log) {
-  CheckReplay(*recording, scenario);
-  CheckFolders(recording->run.path, scenario.out);
-  const std::unique_ptr<FederatedLearners> learners =
-      RecordedLearners(recording, scenario, TrainingHash(TrainingDocument(scenario)));
+RunResult RecordedClients::Run(const Scenario& scenario, const std::string& program,
+                               const std::string& command_line, const StopFlag& stop,
+                               std::FILE* log) const {
+  Check(scenario);
+  CheckFolders(recording_->run.path, scenario.out);
+  const std::unique_ptr<FederatedLearners> learners = Learners(scenario);
   const FederatedComparison run = {.scenario = scenario,
                                    .program = program,
                                    .command_line = command_line,
@@ -127,6 +121,12 @@ RunResult Replay(std::shared_ptr<const FederatedRecording> recording, const Scen
                                    .stop = stop,
                                    .log = log};
   return RunComparison(run);
+}
+
+}  // namespace
+
+std::unique_ptr<RecordedRun> ReplayOfClients(Recording recording) {
+  return std::make_unique<RecordedClients>(std::move(recording));
 }
 
 }  // namespace legacy

@@ -11,8 +11,8 @@
 
 #include "base/programs/program.h"
 #include "scenarios/options/scenario.h"
-#include "scenarios/replay/recording.h"
 #include "scenarios/run/open_run.h"
+#include "scenarios/run/recording.h"
 
 namespace legacy {
 

@@ -3,11 +3,11 @@
 #include <filesystem>
 #include <utility>
 
-#include "scenarios/federated/federated_scenario.h"
 #include "scenarios/replay/federated_replay.h"
-#include "scenarios/replay/recording.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/replay/trace_replay.h"
+#include "scenarios/run/manifest.h"
+#include "scenarios/run/recording.h"
 #include "trainer/clock/ddp_trace.h"
 
 namespace legacy {
@@ -47,29 +47,6 @@ class RecordedWorkers : public WorkersSource<RecordedRun, Recording> {
   const Recording* Workers() const override { return &source_; }
 };
 
-class RecordedClients : public RecordedRun {
- public:
-  explicit RecordedClients(std::shared_ptr<const FederatedRecording> recording)
-      : recording_(std::move(recording)) {}
-  Scenario Defaults() const override { return recording_->scenario; }
-  void Check(const Scenario& scenario) const override {
-    ValidateFederated(scenario);
-    CheckReplay(*recording_, scenario);
-  }
-  RunResult Run(const Scenario& scenario, const std::string& program,
-                const std::string& command_line, const StopFlag& stop,
-                std::FILE* log) const override {
-    return Replay(recording_, scenario, program, command_line, stop, log);
-  }
-  analysis::RunDirectory Rows(const Scenario& scenario,
-                              const std::function<bool()>& stopped) const override {
-    return ReplayRows(recording_, scenario, stopped);
-  }
-
- private:
-  const std::shared_ptr<const FederatedRecording> recording_;
-};
-
 }  // namespace
 
 std::unique_ptr<ReplaySource> ReadReplaySource(const std::string& run) {
@@ -80,10 +57,9 @@ std::unique_ptr<ReplaySource> ReadReplaySource(const std::string& run) {
 }
 
 std::unique_ptr<RecordedRun> ReadRecordedRun(const std::string& directory) {
-  if (IsRunOfClients(directory)) {
-    return std::make_unique<RecordedClients>(ReadFederatedRecording(directory));
-  }
-  return std::make_unique<RecordedWorkers>(ReadRecording(directory));
+  Recording recording = ReadRecording(directory);
+  if (recording.scenario.federated) return ReplayOfClients(std::move(recording));
+  return std::make_unique<RecordedWorkers>(std::move(recording));
 }
 
 bool IsRunOfClients(const std::string& directory) {

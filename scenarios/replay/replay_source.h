@@ -48,7 +48,7 @@ class RecordedRun : public ReplaySource {
 // Error as their readers do.
 std::unique_ptr<ReplaySource> ReadReplaySource(const std::string& run);
 
-// Reads a recorded run. Throws Error as ReadRecording and ReadFederatedRecording do.
+// Reads a recorded run. Throws Error as ReadRecording does.
 std::unique_ptr<RecordedRun> ReadRecordedRun(const std::string& directory);
 
 // True where the folder has a run of federated clients.

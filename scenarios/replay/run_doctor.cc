@@ -14,8 +14,8 @@
 #include "scenarios/federated/plan_report.h"
 #include "scenarios/federated/recorded_learners.h"
 #include "scenarios/federated/run/learner_run.h"
-#include "scenarios/replay/federated_replay.h"
 #include "scenarios/run/manifest.h"
+#include "scenarios/run/recording.h"
 #include "trainer/clock/record.h"
 
 namespace legacy {
@@ -33,14 +33,13 @@ std::vector<Row> RowsOf(const std::vector<Row>& rows, const std::string& policy,
 }
 
 // Adds remedies to the diagnosis of a recorded training. Leaves them out where it was interrupted.
-void AddRemedies(const FederatedRecording& recording, FederatedLearners& learners,
-                 const std::string& policy, uint64_t seed,
-                 const std::function<void(const std::string&)>& progress, const StopFlag& stop,
-                 Diagnosis& diagnosis) {
-  const std::vector<FederatedMethod> methods = FederatedMethodsOf(recording.scenario);
+void AddRemedies(const Scenario& scenario, FederatedLearners& learners, const std::string& policy,
+                 uint64_t seed, const std::function<void(const std::string&)>& progress,
+                 const StopFlag& stop, Diagnosis& diagnosis) {
+  const std::vector<FederatedMethod> methods = FederatedMethodsOf(scenario);
   const auto method = std::ranges::find(methods, policy, &FederatedMethod::name);
   if (method == methods.end()) return;
-  const PlanRequest request = RequestOf(recording.scenario, seed);
+  const PlanRequest request = RequestOf(scenario, seed);
   PlanRemedies remedies = RemediesFor(request);
   // With a server, others would train then, and nobody recorded them.
   if (!request.exchange) {
@@ -51,8 +50,8 @@ void AddRemedies(const FederatedRecording& recording, FederatedLearners& learner
     PlanRequest changed = request;
     const AnyLearner learner = MakeLearner(learners, *method, seed, changed, "", nullptr);
     PlanNetworks networks(changed);
-    return RunToEnd(*StartTraining(networks, {.remedy = change, .stop = &stop}, recording.scenario,
-                                   learners, *method, learner));
+    return RunToEnd(*StartTraining(networks, {.remedy = change, .stop = &stop}, scenario, learners,
+                                   *method, learner));
   };
   const Plan base =
       simulate({.change = "as it is"}, {.versions = std::min(kRemedyRounds, request.Versions())});
@@ -80,8 +79,8 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
     throw Error("doctor", directory, "a run of legacy-federated with a round or more");
   }
   RunDiagnosis found{.seed = run.manifest.seeds.front()};
-  std::shared_ptr<const FederatedRecording> recording;  // null: no remedies
-  std::unique_ptr<FederatedLearners> learners;
+  Scenario recorded;
+  std::unique_ptr<FederatedLearners> learners;  // null: no remedies
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
   const bool exchanges = !by_tasks && !scenario.federated->HasServer();
@@ -89,9 +88,10 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
     throw Error("doctor", directory, "a run in which updates ended rounds");
   }
   if (remedies && fs::exists(fs::path(directory) / kRecordFile)) {
-    recording = ReadFederatedRecording(directory);
-    learners = RecordedLearners(recording, recording->scenario,
-                                TrainingHash(TrainingDocument(recording->scenario)));
+    auto recording = std::make_shared<const Recording>(ReadRecording(directory));
+    recorded = ReplayDefaults(*recording);
+    learners =
+        RecordedLearners(std::move(recording), recorded, TrainingHash(TrainingDocument(recorded)));
   } else if (remedies) {
     found.remark =
         "From the run's rows alone: it has no record (--record) whose works could be simulated "
@@ -105,8 +105,8 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
                           ? analysis::ExchangesWaitFor(RowsOf(run.steps, policy, found.seed))
                           : analysis::WaitsFor(rounds, RowsOf(run.clients, policy, found.seed));
     const bool whole = !RowsOf(run.network, policy, found.seed).empty();
-    if (recording && whole) {
-      AddRemedies(*recording, *learners, policy, found.seed, progress, stop, diagnosis);
+    if (learners && whole) {
+      AddRemedies(recorded, *learners, policy, found.seed, progress, stop, diagnosis);
     }
     found.policies.emplace_back(policy, std::move(diagnosis));
   }

@@ -11,8 +11,8 @@
 #include "analysis/summary.h"
 #include "base/error.h"
 #include "ns3-module/fabric/step/straggler.h"
-#include "scenarios/replay/recording.h"
 #include "scenarios/replay/replay_source.h"
+#include "scenarios/run/recording.h"
 #include "scenarios/run/scenario_timing.h"
 #include "scenarios/study/what_if/json.h"
 

@@ -8,8 +8,8 @@
 #include <memory>
 
 #include "analysis/run_directory.h"
-#include "scenarios/replay/recording.h"
 #include "scenarios/replay/replay.h"
+#include "scenarios/run/recording.h"
 #include "scenarios/study/what_if/json.h"
 #include "scenarios/study/what_if/recorded_study.h"
 #include "tests/message_of.h"

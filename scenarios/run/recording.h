@@ -1,5 +1,5 @@
-// A recorded run is the directory that legacy-scenario leaves with --record. It is read whole, and
-// its files are checked to belong together, so that it can be timed again.
+// A recorded run is the directory that a training of workers or of clients leaves with --record. It
+// is read whole, and its files are checked to belong together, so that it can be timed again.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace legacy {
 // A Recording is a recorded run in memory.
 struct Recording {
   analysis::RunDirectory run;
-  Scenario scenario;  // the scenario as it was recorded
+  Scenario scenario;  // as it was recorded; of clients where it has `federated`
   Record record;
 };
 

@@ -1,4 +1,4 @@
-#include "scenarios/replay/recording.h"
+#include "scenarios/run/recording.h"
 
 #include <algorithm>
 #include <map>
@@ -34,16 +34,17 @@ std::vector<std::string> ManifestRefusals(const Manifest& manifest, const std::s
   }
 }
 
-// Checks that the record belongs to the training that the manifest describes.
+void CheckHash(const Recording& recording, const std::string& where) {
+  const std::string hash = TrainingHash(TrainingDocument(recording.scenario));
+  if (hash == recording.record.Hash()) return;
+  throw Error::Refusal(where + ": its configuration has the hash " + hash + ", " + kRecordFile +
+                       " has " + recording.record.Hash() + ": they are of different trainings");
+}
+
+// Checks that the record has the workers' training that the manifest describes.
 void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
-  const std::string hash = TrainingHash(TrainingDocument(scenario));
-  if (hash != recording.record.Hash()) {
-    throw Error::Refusal(where + ": its configuration has the hash " + hash +
-                         ", traffic.jsonl has " + recording.record.Hash() +
-                         ": they are of different trainings");
-  }
   if (manifest.policies != scenario.policies) {
     throw Error(where + ": policies", Join(manifest.policies, ","),
                 Join(scenario.policies, ",") + ", as in its configuration");
@@ -158,11 +159,6 @@ Recording ReadRecording(const std::string& directory) {
   const std::string manifest = (path / "manifest.json").string();
   const std::string traffic = (path / kRecordFile).string();
   Recording recording;
-  if (std::filesystem::exists(manifest) &&
-      IsFederated(ParseJson(ReadWholeFile(manifest), manifest))) {
-    throw Error::Refusal(manifest +
-                         ": it is of a run of legacy-federated, whose own 'replay' takes it");
-  }
   recording.run = analysis::ReadRunDirectory(path);
   RefuseWhatSaysSo(manifest, ManifestRefusals(recording.run.manifest, manifest));
   if (!std::filesystem::exists(traffic)) {
@@ -175,6 +171,8 @@ Recording ReadRecording(const std::string& directory) {
   recording.scenario = ReadScenarioDocument(*configuration, manifest + ": configuration");
   recording.record = ReadRecord(traffic);
   RefuseWhatSaysSo(traffic, recording.record.replay_refused);
+  CheckHash(recording, manifest);
+  if (recording.scenario.federated) return recording;  // what it trained is checked as it is timed
   CheckTraining(recording, manifest);
   CheckWorks(recording, traffic);
   CheckSteps(recording, directory);
