@@ -112,7 +112,7 @@ void MeasureCollective(const PreparedExperiment& prepared, Fidelity fidelity,
       !options.record_flows && options.telemetry_every == 0 && options.queues_every == 0;
   fabric::StepSimulator simulator(std::move(factory), prepared.network->request, memoise);
   TimeNs start = 0;
-  for (int64_t r = 0; r < e.repeat; ++r) {
+  for (int64_t r = 0; r < e.options.repeat; ++r) {
     const auto wall = WallClock::now();
     const auto step = static_cast<uint64_t>(r);
     Measurement m;
@@ -204,7 +204,7 @@ std::vector<Measurement> Measure(const PreparedExperiment& prepared,
 int64_t CollectiveBytes(const Experiment& experiment, CollectiveAlgorithm algorithm) {
   const std::vector<int64_t>& bytes = experiment.bytes;
   if (IsAllGather(algorithm)) return std::accumulate(bytes.begin(), bytes.end(), int64_t{0});
-  if (algorithm == CollectiveAlgorithm::Broadcast) return bytes[experiment.root];
+  if (algorithm == CollectiveAlgorithm::Broadcast) return bytes[experiment.options.root];
   return *std::max_element(bytes.begin(), bytes.end());
 }
 
@@ -224,7 +224,8 @@ std::optional<TimeNs> ClosedForm(const PreparedExperiment& prepared) {
   const std::optional<fabric::UniformPath> path = StarPath(*prepared.network);
   const bool equal = std::all_of(e.bytes.begin(), e.bytes.end(),
                                  [&](int64_t bytes) { return bytes == e.bytes.front(); });
-  if (e.HasFlows() || !path || !equal || e.buckets > 1 || e.compute > 0) return std::nullopt;
+  if (e.HasFlows() || !path || !equal || e.options.buckets > 1 || *e.options.compute > 0)
+    return std::nullopt;
   const fabric::CollectiveSpec spec = SpecOf(e, prepared.algorithm, *prepared.network, 0);
   if (!SendsEqualPairs(spec)) return std::nullopt;
   if (e.network.placement.colocated || e.Workers() > spec.window + 1) return std::nullopt;

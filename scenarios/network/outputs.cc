@@ -248,7 +248,7 @@ std::string TraceJson(const PreparedExperiment& prepared,
   for (const Measurement& m : measurements) {
     if (m.fidelity != measurements.front().fidelity) continue;
     TracedStep step;
-    if (prepared.experiment.repeat > 1) step.name = fmt::format("step {}", m.repetition);
+    if (prepared.experiment.options.repeat > 1) step.name = fmt::format("step {}", m.repetition);
     step.start = now;
     if (!prepared.experiment.HasFlows()) {
       step.traffic = &m.traffic;

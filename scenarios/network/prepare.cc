@@ -23,14 +23,14 @@ constexpr Fidelity kScout = Fidelity::kFlow;
 double FlowsOf(const Experiment& experiment, CollectiveAlgorithm algorithm,
                const Network& network) {
   double flows = 0;
-  for (int bucket = 0; bucket < experiment.buckets; ++bucket) {
+  for (int bucket = 0; bucket < experiment.options.buckets; ++bucket) {
     flows += fabric::EstimatedFlows(SpecOf(experiment, algorithm, network, bucket));
   }
   return flows;
 }
 
 bool WithinLimit(const Experiment& experiment, double flows) {
-  return flows <= static_cast<double>(experiment.flow_limit);
+  return flows <= static_cast<double>(experiment.options.flow_limit);
 }
 
 // Returns the step's time at flow fidelity, or nothing where there would be too many flows.
@@ -61,7 +61,7 @@ void ChooseLikeNccl(PreparedExperiment& prepared) {
   const bool sums = network != nullptr;
   if (!sums) network = BuildNetwork(NetworkFor(e, usual));
   fabric::CollectiveSpec spec = SpecOf(e, usual, *network, 0);
-  spec.channels = ChannelsOf(e.channels, *network);
+  spec.channels = ChannelsOf(e.options.channels, *network);
   const auto choice =
       fabric::ChooseAsNccl(fabric::NcclAlgorithms(payload, sums), spec,
                            fabric::NodeLinksOf(network->topology, network->placement, spec.group));
@@ -70,7 +70,7 @@ void ChooseLikeNccl(PreparedExperiment& prepared) {
 }
 
 void ChooseAlgorithm(PreparedExperiment& prepared) {
-  if (!prepared.experiment.protocol) {
+  if (!*prepared.experiment.options.protocol) {
     ChooseLikeNccl(prepared);
     return;
   }
@@ -85,7 +85,7 @@ void ChooseAlgorithm(PreparedExperiment& prepared) {
     }
   }
   if (times.empty()) {
-    throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
+    throw Error("--flow-limit", std::to_string(prepared.experiment.options.flow_limit),
                 "more, as every algorithm needs more flows");
   }
   std::sort(times.begin(), times.end());
@@ -100,20 +100,20 @@ void ChooseAlgorithm(PreparedExperiment& prepared) {
 void PrepareFlows(PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   NetworkRequest request = e.network;
-  if (!e.flows_file.empty()) {  // all hosts are endpoints, by number, as any may appear
+  if (!e.options.flows.empty()) {  // all hosts are endpoints, by number, as any may appear
     request.placement.text = "packed";
     request.placement.workers = 0;
     request.topology.hostsNeeded = e.least_hosts;
   }
   prepared.network = BuildNetwork(request);
   const Network& network = *prepared.network;
-  prepared.flows = !e.pattern.empty()
-                       ? MakePattern(e.pattern, e.bytes.front(), request.seed, network)
-                   : e.duration > 0 ? ReadEndlessFlows(e.flows_file, network)
-                                    : ReadFlows(e.flows_file, network);
+  prepared.flows = !e.options.pattern.empty()
+                       ? MakePattern(e.options.pattern, e.bytes.front(), request.seed, network)
+                   : e.duration > 0 ? ReadEndlessFlows(e.options.flows, network)
+                                    : ReadFlows(e.options.flows, network);
   if (e.duration > 0) {
     prepared.flows =
-        WithExpectedBytes(std::move(prepared.flows), e.duration, network, e.flows_file);
+        WithExpectedBytes(std::move(prepared.flows), e.duration, network, e.options.flows);
   }
 }
 
@@ -121,7 +121,7 @@ void PrepareFlows(PreparedExperiment& prepared) {
 void CheckFlows(const PreparedExperiment& prepared) {
   const double flows = FlowCount(prepared);
   if (WithinLimit(prepared.experiment, flows)) return;
-  throw Error("--flow-limit", std::to_string(prepared.experiment.flow_limit),
+  throw Error("--flow-limit", std::to_string(prepared.experiment.options.flow_limit),
               fmt::format("{:.3g} or more: so many flows are simulated, which takes {}", flows,
                           FlowWallTime(flows)));
 }
@@ -135,7 +135,7 @@ double SecondsOfPackets(const PreparedExperiment& prepared) {
       estimate.AddFlow(flow.source, flow.destination, flow.bytes);
     }
   } else {
-    estimate.Add(TrafficOf(e, prepared.algorithm, *prepared.network, 0), e.repeat);
+    estimate.Add(TrafficOf(e, prepared.algorithm, *prepared.network, 0), e.options.repeat);
   }
   return estimate.Seconds();
 }

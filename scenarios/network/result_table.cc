@@ -42,7 +42,7 @@ std::string Headline(const PreparedExperiment& prepared) {
   std::string what;
   if (e.HasFlows()) {
     what = fmt::format("{} flows ({})", prepared.flows.size(),
-                       e.pattern.empty() ? e.flows_file : e.pattern);
+                       e.options.pattern.empty() ? e.options.flows : e.options.pattern);
     if (e.duration > 0) what += " for " + FormatTime(e.duration);
   } else {
     const auto [least, most] = std::minmax_element(e.bytes.begin(), e.bytes.end());
@@ -51,7 +51,7 @@ std::string Headline(const PreparedExperiment& prepared) {
         "{}{}, {}{} at each of {} workers", fabric::ToString(prepared.algorithm),
         protocol == fabric::Protocol::None ? "" : std::string(" by ") + fabric::ToString(protocol),
         *least == *most ? "" : FormatBytes(*least) + " to ", FormatBytes(*most), e.Workers());
-    if (e.buckets > 1) what += fmt::format(", {} buckets", e.buckets);
+    if (e.options.buckets > 1) what += fmt::format(", {} buckets", e.options.buckets);
   }
   return fmt::format(
       "{}\n{} ({} hosts), {}; links of {}; {} transport, {}\n", what, network.topology.Name(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/programs/arguments.h"
+#include "base/programs/progress_line.h"
 #include "base/programs/terminal.h"
 #include "scenarios/network/outputs.h"
 
@@ -50,7 +51,7 @@ void Announce(double seconds) {
 double AllFlows(const PreparedExperiment& prepared) {
   const Experiment& e = prepared.experiment;
   return FlowCount(prepared) * static_cast<double>(e.fidelities.size()) *
-         static_cast<double>(e.HasFlows() ? 1 : e.repeat);
+         static_cast<double>(e.HasFlows() ? 1 : e.options.repeat);
 }
 
 void AnnounceFlows(double flows) {

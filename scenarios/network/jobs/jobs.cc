@@ -158,7 +158,7 @@ class JobGraph : public fabric::FlowGraph {
   }
 
   bool Done() const override {
-    return ends_.size() == static_cast<size_t>(job_.request.experiment.repeat);
+    return ends_.size() == static_cast<size_t>(job_.request.experiment.options.repeat);
   }
 
   // Returns the timing, with the job's start at `start`.
@@ -253,7 +253,7 @@ double SecondsOfPackets(const PreparedJobs& prepared) {
   for (const PlacedJob& job : prepared.jobs) {
     const Experiment& e = job.request.experiment;
     CostEstimate estimate(*job.network);
-    estimate.Add(TrafficOf(e, *e.algorithm, *job.network, 0), e.repeat);
+    estimate.Add(TrafficOf(e, *e.algorithm, *job.network, 0), e.options.repeat);
     seconds += 2 * estimate.Seconds();  // alone, and together
   }
   return seconds;

@@ -54,7 +54,7 @@ std::vector<Row> JobsRows(const PreparedJobs& prepared,
       row["workers"] = e.Workers();
       row["bytes"] = LargestMessage(e);
       row["hosts"] = HostsText(job);
-      row["repetitions"] = e.repeat;
+      row["repetitions"] = e.options.repeat;
       row["start_seconds"] = InSeconds(m.together[j].start);
       row["end_seconds"] = InSeconds(m.together[j].ends.back());
       row["alone_seconds"] = InSeconds(m.alone[j].Time());
@@ -88,8 +88,9 @@ std::string JobsTable(const PreparedJobs& prepared,
       const JobTiming& together = m.together[j];
       table.rows.push_back(
           {prepared.jobs[j].request.name, fabric::ToString(*e.algorithm),
-           std::to_string(e.Workers()), FormatBytes(LargestMessage(e)), std::to_string(e.repeat),
-           FormatTime(together.start), FormatTime(m.alone[j].Time()), FormatTime(together.Time()),
+           std::to_string(e.Workers()), FormatBytes(LargestMessage(e)),
+           std::to_string(e.options.repeat), FormatTime(together.start),
+           FormatTime(m.alone[j].Time()), FormatTime(together.Time()),
            fmt::format("{:.3f}", m.Slowdown(j)),
            FormatTime(together.Time() / static_cast<TimeNs>(together.ends.size()))});
     }

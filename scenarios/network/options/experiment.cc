@@ -44,7 +44,8 @@ int64_t SparseBytes(int64_t dense, double density) {
   return kValueBytes * std::max<int64_t>(1, kept);
 }
 
-void ReadMessages(const ExperimentOptions& options, Experiment& e) {
+void ReadMessages(Experiment& e) {
+  const ExperimentOptions& options = e.options;
   e.bytes = ForEach(*options.bytes, e.Workers(), "--bytes", options.bytes.text());
   e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
   if (options.density->empty()) return;
@@ -52,7 +53,8 @@ void ReadMessages(const ExperimentOptions& options, Experiment& e) {
   for (int w = 0; w < e.Workers(); ++w) e.bytes[w] = SparseBytes(e.bytes[w], e.density[w]);
 }
 
-void ReadNetwork(const ExperimentOptions& options, Experiment& e) {
+void ReadNetwork(Experiment& e) {
+  const ExperimentOptions& options = e.options;
   NetworkRequest& network = e.network;
   network.topology.text = options.topology;
   network.topology.rateBps = *options.bandwidth;
@@ -72,7 +74,6 @@ void ReadNetwork(const ExperimentOptions& options, Experiment& e) {
   network.background = *options.background;
   network.seed = options.seed;
   e.packet_budget = static_cast<double>(*options.packet_budget) * 1e-9;
-  e.flow_limit = options.flow_limit;
   e.fidelities = *options.fidelity;
   e.automatic = e.Asks(Fidelity::kAuto);
   if (e.automatic) e.fidelities = {Fidelity::kFlow};
@@ -89,7 +90,7 @@ int64_t UnionBytes(const Experiment& e, double workers) {
 }
 
 std::vector<int64_t> SumBytes(const Experiment& e, CollectiveAlgorithm algorithm) {
-  if (!e.sum_bytes.empty()) return e.sum_bytes;
+  if (!e.options.sum_bytes->empty()) return *e.options.sum_bytes;
   const int64_t largest = *std::max_element(e.bytes.begin(), e.bytes.end());
   const auto sum = [&](int64_t workers) {
     return e.density.empty()
@@ -127,7 +128,8 @@ void RefuseUnread(const ExperimentOptions& options) {
 }
 
 // Reads the matrix of all-to-allv, which other algorithms refuse.
-void ReadMatrix(const ExperimentOptions& options, Experiment& e) {
+void ReadMatrix(Experiment& e) {
+  const ExperimentOptions& options = e.options;
   const std::string& matrix = options.matrix;
   if (matrix.empty()) return;
   if (e.algorithm != CollectiveAlgorithm::AllToAllV) {
@@ -150,25 +152,25 @@ void ReadMatrix(const ExperimentOptions& options, Experiment& e) {
   e.dense_bytes = *std::max_element(e.bytes.begin(), e.bytes.end());
 }
 
-// Reads the order of all-to-all(v) and its relays, which other algorithms refuse.
-void ReadExchange(const ExperimentOptions& options, Experiment& e) {
-  e.order = *options.order;
-  e.relays = options.pxn;
+// Checks the order of all-to-all(v) and its relays, which other algorithms refuse.
+void CheckExchange(const Experiment& e) {
+  const ExperimentOptions& options = e.options;
   if (e.algorithm == CollectiveAlgorithm::AllToAllV ||
       e.algorithm == CollectiveAlgorithm::AllToAll) {
     return;
   }
   const std::string beside =
       " beside --collective=" + options.collective.text() + "; all-to-all and all-to-allv read it";
-  if (e.relays) throw Error("--pxn", "on", "off" + beside);
-  if (e.order != fabric::PeerOrder::Rotated) {
+  if (options.pxn) throw Error("--pxn", "on", "off" + beside);
+  if (*options.order != fabric::PeerOrder::Rotated) {
     throw Error("--order", options.order.text(), "nothing" + beside);
   }
 }
 
 // Reads the length of a run of endless flows. Analytic fidelity is left out where the user did not
 // ask for it.
-void ReadDuration(const ExperimentOptions& options, Experiment& e) {
+void ReadDuration(Experiment& e) {
+  const ExperimentOptions& options = e.options;
   const std::string& duration = options.duration.text();
   const std::string& window = options.window_time.text();
   if (!*options.duration) {
@@ -178,7 +180,7 @@ void ReadDuration(const ExperimentOptions& options, Experiment& e) {
   if (!e.HasFlows()) {
     throw Error("--duration", duration, "nothing without --flows or --pattern: collectives end");
   }
-  if (e.pattern.starts_with("poisson")) {
+  if (options.pattern.starts_with("poisson")) {
     throw Error("--duration", duration, "nothing beside --pattern=poisson, whose flows have sizes");
   }
   constexpr TimeNs kDefaultWindows = 20;
@@ -200,20 +202,19 @@ void ReadDuration(const ExperimentOptions& options, Experiment& e) {
   std::erase(e.fidelities, Fidelity::kAnalytic);
 }
 
-// Reads channels and protocol of rings and double trees, which other algorithms refuse.
-void ReadChannels(const ExperimentOptions& options, Experiment& e) {
-  e.group = options.group;
-  e.channels = options.channels;
-  e.protocol = *options.protocol;
+// Checks channels and protocol of rings and double trees, which other algorithms refuse.
+void CheckChannels(const Experiment& e) {
+  const ExperimentOptions& options = e.options;
+  const std::optional<fabric::Protocol>& protocol = *options.protocol;
   if (!e.algorithm) return;
   const std::string beside = " beside --collective=" + options.collective.text();
-  if (e.channels > 1 && !fabric::TakesChannels(*e.algorithm)) {
-    throw Error("--channels", std::to_string(e.channels),
+  if (options.channels > 1 && !fabric::TakesChannels(*e.algorithm)) {
+    throw Error("--channels", std::to_string(options.channels),
                 "1" + beside + "; rings and double trees have several");
   }
-  if (e.protocol != fabric::Protocol::None &&
-      !(e.protocol ? fabric::TakesProtocol(*e.algorithm, *e.protocol)
-                   : fabric::TakesProtocols(*e.algorithm))) {
+  if (protocol != fabric::Protocol::None &&
+      !(protocol ? fabric::TakesProtocol(*e.algorithm, *protocol)
+                 : fabric::TakesProtocols(*e.algorithm))) {
     throw Error("--protocol", options.protocol.text(),
                 (fabric::TakesProtocols(*e.algorithm) ? "none, simple or auto" : "none") + beside +
                     "; rings and double trees have others");
@@ -221,7 +222,7 @@ void ReadChannels(const ExperimentOptions& options, Experiment& e) {
 }
 
 int64_t PullBytes(const Experiment& e) {
-  if (e.pull_bytes) return *e.pull_bytes;
+  if (*e.options.pull_bytes) return **e.options.pull_bytes;
   int64_t all = 0;
   for (const int64_t bytes : e.bytes) all += bytes;
   return e.density.empty() ? e.dense_bytes : std::min(all, e.dense_bytes);
@@ -241,33 +242,22 @@ Experiment ParseExperiment(const ExperimentOptions& options,
                 "nothing in a sweep or from Python; legacy-network --jobs runs them");
   }
   RefuseUnread(options);
-  Experiment e;
-  ReadNetwork(options, e);
-  e.network.transport.attributes = ns3_attributes;
-  ReadMessages(options, e);
-  e.algorithm = *options.collective;
-  ReadMatrix(options, e);
-  ReadExchange(options, e);
-  e.pull_bytes = *options.pull_bytes;
-  e.sum_bytes = *options.sum_bytes;
-  e.piece_bytes = *options.piece_bytes;
-  e.window = options.window;
-  e.root =
-      static_cast<int>(ParseInteger(std::to_string(options.root), "--root", 0, e.Workers() - 1));
-  ReadChannels(options, e);
-  e.servers = options.servers;
-  e.buckets = options.buckets;
-  e.compute = *options.compute;
-  e.stragglers = options.stragglers;
-  fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, 0);
-  e.repeat = options.repeat;
-  e.flows_file = options.flows;
-  if (options.workers != ExperimentOptions().workers) e.least_hosts = e.Workers();
-  e.pattern = options.pattern;
-  if (!e.flows_file.empty() && !e.pattern.empty()) {
-    throw Error("--pattern", e.pattern, "either this or --flows");
+  if (!options.flows.empty() && !options.pattern.empty()) {
+    throw Error("--pattern", options.pattern, "either this or --flows");
   }
-  ReadDuration(options, e);
+  Experiment e;
+  e.options = options;
+  ReadNetwork(e);
+  e.network.transport.attributes = ns3_attributes;
+  ReadMessages(e);
+  e.algorithm = *options.collective;
+  ReadMatrix(e);
+  CheckExchange(e);
+  ParseInteger(std::to_string(options.root), "--root", 0, e.Workers() - 1);
+  CheckChannels(e);
+  fabric::MakeStragglers(options.stragglers)->Factors(e.Workers(), e.network.seed, 0);
+  if (options.workers != ExperimentOptions().workers) e.least_hosts = e.Workers();
+  ReadDuration(e);
   return e;
 }
 
@@ -275,23 +265,23 @@ NetworkRequest NetworkFor(const Experiment& experiment, CollectiveAlgorithm algo
   NetworkRequest request = experiment.network;
   if (algorithm == CollectiveAlgorithm::ParameterServer) request.placement.servers = 1;
   if (algorithm == CollectiveAlgorithm::ShardedParameterServer) {
-    request.placement.servers = experiment.servers;
+    request.placement.servers = experiment.options.servers;
   }
   request.placement.aggregation = fabric::AggregationOf(algorithm);
-  request.placement.node = experiment.group;
+  request.placement.node = experiment.options.group;
   return request;
 }
 
 fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm,
                               const Network& network, int bucket) {
-  const auto part = [&](int64_t total) { return Part(total, e.buckets, bucket); };
+  const auto part = [&](int64_t total) { return Part(total, e.options.buckets, bucket); };
   const auto parts = [&](std::vector<int64_t> totals) {
     std::transform(totals.begin(), totals.end(), totals.begin(), part);
     return totals;
   };
   fabric::CollectiveSpec spec;
   spec.algorithm = algorithm;
-  spec.root = e.root;
+  spec.root = e.options.root;
   spec.bytes = parts(e.bytes);
   spec.pullBytes = part(PullBytes(e));
   spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
@@ -300,15 +290,16 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   if (algorithm == CollectiveAlgorithm::AllToAllV) {
     spec.pairBytes = parts(e.pair_bytes.empty() ? EvenByteMatrix(e.bytes) : e.pair_bytes);
   }
-  spec.order = e.order;
-  spec.relays = e.relays;
+  spec.order = *e.options.order;
+  spec.relays = e.options.pxn;
   spec.parents = network.placement.parents;
   spec.firstAggregator =
       static_cast<int>(network.placement.hosts.size() + network.placement.servers.size());
-  spec.pieceBytes = e.piece_bytes;
-  spec.window = e.window;
-  fabric::ChannelOptions channels{ChannelsOf(e.channels, network), e.protocol, {}};
-  if (!e.protocol) {
+  spec.pieceBytes = *e.options.piece_bytes;
+  spec.window = e.options.window;
+  const std::optional<fabric::Protocol>& protocol = *e.options.protocol;
+  fabric::ChannelOptions channels{ChannelsOf(e.options.channels, network), protocol, {}};
+  if (!protocol) {
     channels.links = fabric::NodeLinksOf(network.topology, network.placement, spec.group);
   }
   SetChannels(spec, channels);
@@ -318,14 +309,14 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
 fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveAlgorithm algorithm,
                               const Network& network, uint64_t step) {
   const std::vector<double> factors =
-      fabric::MakeStragglers(e.stragglers)->Factors(e.Workers(), e.network.seed, step);
+      fabric::MakeStragglers(e.options.stragglers)->Factors(e.Workers(), e.network.seed, step);
   fabric::StepTraffic traffic;
   traffic.workers = e.Workers();
-  for (int b = 0; b < e.buckets; ++b) {
+  for (int b = 0; b < e.options.buckets; ++b) {
     fabric::BucketTraffic bucket;
     for (const double factor : factors) {
-      const double share = static_cast<double>(b + 1) / e.buckets;
-      bucket.ready.push_back(RoundedTime(static_cast<double>(e.compute) * factor * share));
+      const double share = static_cast<double>(b + 1) / e.options.buckets;
+      bucket.ready.push_back(RoundedTime(static_cast<double>(*e.options.compute) * factor * share));
     }
     bucket.calls.push_back({SpecOf(e, algorithm, network, b), {}});
     traffic.deviceFree = bucket.ready;  // that of the last bucket

@@ -17,51 +17,33 @@
 
 namespace legacy {
 
-// An Experiment describes one experiment.
+// An Experiment is its options, and what follows from several of them.
 struct Experiment {
+  ExperimentOptions options;
   NetworkRequest network;
-  std::vector<Fidelity> fidelities;  // fidelities, each once
+  std::vector<Fidelity> fidelities;  // those to simulate, each once
   // Returns whether `fidelity` is one of them.
   bool Asks(Fidelity fidelity) const {
     return std::find(fidelities.begin(), fidelities.end(), fidelity) != fidelities.end();
   }
-  bool automatic = false;     // true for fidelity auto: flow, and packet where it is affordable
-  double packet_budget = 60;  // seconds of wall time that auto may spend
-  int64_t flow_limit = 200'000'000;  // most flows of one simulation
+  bool automatic = false;    // true for fidelity auto: flow, and packet where it is affordable
+  double packet_budget = 0;  // seconds of wall time that auto may spend
 
   // Algorithm of the collective; nullopt: the fastest.
   std::optional<fabric::CollectiveAlgorithm> algorithm;
   std::vector<int64_t> bytes;   // bytes of each worker's message, with its density
   int64_t dense_bytes = 0;      // bytes of the largest message without a density
   std::vector<double> density;  // density of each worker; empty: none
-  std::optional<int64_t> pull_bytes;
-  std::vector<int64_t> sum_bytes;  // empty: the default
   // Bytes of an all-to-allv from s to d at s N + d; empty: those of an all-to-all.
   std::vector<int64_t> pair_bytes;
-  fabric::PeerOrder order = fabric::PeerOrder::Rotated;
-  bool relays = false;  // of all-to-all and all-to-allv
-  int64_t piece_bytes = 0;
-  int window = 64;
-  int root = 0;
-  int group = 0;     // workers of a group; 0: PlacementRequest::node says which
-  int channels = 0;  // rings at once, of algorithms that take several; 0: those of the file, or 1
-  // Protocol of the algorithms that have one; nullopt: the one that NCCL takes.
-  std::optional<fabric::Protocol> protocol = fabric::Protocol::None;
-  int servers = 1;
-  int buckets = 1;
-  TimeNs compute = 0;
-  std::string stragglers;
-  int64_t repeat = 1;
 
-  // Flows: at most one of the two texts is not empty. In a file, any host may be the source.
-  std::string flows_file;
+  // Flows, of a file or a pattern. In a file, any host may be the source.
+  bool HasFlows() const { return !options.flows.empty() || !options.pattern.empty(); }
   // Number of hosts of a file's fabric, where the user gave it; 0: as many as the topology has.
   int least_hosts = 0;
-  std::string pattern;
   // Length of a run of endless flows, and of the windows of their throughput; 0: flows have bytes.
   TimeNs duration = 0;
   TimeNs window_time = 0;
-  bool HasFlows() const { return !flows_file.empty() || !pattern.empty(); }
   int Workers() const { return network.placement.workers; }
 };
 
