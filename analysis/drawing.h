@@ -23,8 +23,6 @@ inline constexpr std::array<Unit, 4> kTimeUnits = {
     {{"µs", 1e-6}, {"ms", 1e-3}, {"s", 1}, {"h", 3600}}};
 inline constexpr std::array<Unit, 5> kByteUnits = {
     {{"B", 1}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}}};
-inline constexpr std::array<Unit, 5> kRateUnits = {
-    {{"bit/s", 1}, {"kbit/s", 1e3}, {"Mbit/s", 1e6}, {"Gbit/s", 1e9}, {"Tbit/s", 1e12}}};
 
 // Returns the largest unit in which `value` is at least 1.
 Unit UnitFor(std::span<const Unit> units, double value);

@@ -226,17 +226,6 @@ std::vector<BreakEven> BreakEvensOf(const Study& study, const Facet& facet) {
   return result;
 }
 
-std::vector<Crossover> CrossoversOf(const Study& study, const Facet& facet) {
-  std::vector<Crossover> result;
-  for (size_t p = 0; p < study.policies.size(); ++p) {
-    for (size_t q = p + 1; q < study.policies.size(); ++q) {
-      Crossover crossover = CrossoverOf(study, facet, p, q, Clock::kSimulated);
-      if (crossover.crosses()) result.push_back(std::move(crossover));
-    }
-  }
-  return result;
-}
-
 double SimpleBreakEven(double ratio, double codec_seconds_per_byte) {
   const double saved = 1 - 1 / ratio;
   if (saved <= 0) return 0;

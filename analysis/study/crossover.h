@@ -79,10 +79,6 @@ struct BreakEven {
 // baseline itself. Empty where the baseline is no policy of the study.
 std::vector<BreakEven> BreakEvensOf(const Study& study, const Facet& facet);
 
-// Returns the crossovers of every two policies whose curves cross with some seed, by simulated
-// time, for marks in figures.
-std::vector<Crossover> CrossoversOf(const Study& study, const Facet& facet);
-
 // Returns the bandwidth in bit/s up to which compressing pays by a simple condition: the bytes that
 // it saves would take longer on the wire than its codec takes. `ratio` is bytes without compression
 // / bytes with it, and `codec_seconds_per_byte` the codec's time for each byte without it. It pays

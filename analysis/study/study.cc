@@ -1,10 +1,6 @@
 #include "analysis/study/study.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "base/error.h"
 
 namespace legacy::analysis {
 
@@ -26,14 +22,6 @@ size_t ShownPosition(const Study& study) {
 
 Metric ShownMetric(const Study& study) {
   return study.metrics.empty() ? Metric() : study.metrics.at(ShownPosition(study));
-}
-
-size_t AxisIndex(const Study& study, const std::string& name) {
-  const auto found = std::ranges::find(study.axes, name, &StudyAxis::name);
-  if (found != study.axes.end()) return static_cast<size_t>(found - study.axes.begin());
-  std::vector<std::string> names;
-  for (const StudyAxis& axis : study.axes) names.push_back(axis.name);
-  throw Error("axis", name, names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
 }
 
 }  // namespace legacy::analysis

@@ -170,7 +170,4 @@ size_t ShownPosition(const Study& study);
 // Returns that metric. Its name is "" where nothing is trained.
 Metric ShownMetric(const Study& study);
 
-// Returns the position of an axis. Throws Error with the list where there is none of that name.
-size_t AxisIndex(const Study& study, const std::string& name);
-
 }  // namespace legacy::analysis

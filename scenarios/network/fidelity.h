@@ -12,9 +12,6 @@
 
 namespace legacy {
 
-// Wall time that `auto` allows for packets.
-inline constexpr double kPacketBudgetSeconds = 60;
-
 // A FidelityChoice is the chosen fidelity and the reason.
 struct FidelityChoice {
   Fidelity fidelity = Fidelity::kFlow;  // kPacket or kFlow

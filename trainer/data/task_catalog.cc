@@ -33,8 +33,6 @@ const std::vector<TaskInfo>& TaskRows() {
 
 }  // namespace
 
-std::span<const TaskInfo> TaskCatalog() { return TaskRows(); }
-
 const TaskInfo& InfoOf(TaskKind kind) {
   return *std::ranges::find(TaskRows(), kind, &TaskInfo::kind);
 }

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -31,9 +30,6 @@ struct Evaluation {
   double loss = 0;              // mean over the test set
   std::vector<double> metrics;  // values of the task's metrics, in their order
 };
-
-// Returns all tasks.
-std::span<const TaskInfo> TaskCatalog();
 
 // Returns the row of a kind.
 const TaskInfo& InfoOf(TaskKind kind);

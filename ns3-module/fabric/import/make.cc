@@ -153,58 +153,27 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
     return ReadHpccText(file.path, std::move(text));
 }
 
-constexpr const char* kMapOptions =
-    "hosts, host_rate, host_delay, host_queue, default_rate, delay, stretch, queue, component";
-constexpr const char* kGraphOptions = "unit, delay_unit, ";
-
+/// A SourceEntry is a format of files.
 struct SourceEntry
 {
-    TopologySource source;
+    std::string prefix;                  ///< "gml" in "gml:PATH"
+    std::vector<std::string> extensions; ///< ".gml"; each also with ".gz"; may be empty
     ImportedTopology (*read)(NamedFile& file, const TopologyRequest& request);
 };
 
 const std::vector<SourceEntry>& SourceEntries()
 {
     static const std::vector<SourceEntry> entries{
-        {{"yaml",
-          {".yaml", ".yml"},
-          "",
-          "parameters of a named type, or any graph as `type: links`"},
-         FromYaml},
-        {{"hpcc",
-          {".txt", ".topo"},
-          "",
-          "text of the HPCC simulator and of those that grew from it, such as SimAI"},
-         FromText},
-        {{"htsim", {".topo"}, "", "fat-trees of htsim"}, FromHtsim},
-        {{"astra-sim", {}, "unit", "network files of ASTRA-sim"}, FromAstraSim},
-        {{"graphml",
-          {".graphml"},
-          std::string(kGraphOptions) + kMapOptions,
-          "GraphML, as in the Internet Topology Zoo"},
-         FromGraph<ReadRawGraphml>},
-        {{"gml", {".gml"}, std::string(kGraphOptions) + kMapOptions, "GML, likewise"},
-         FromGraph<ReadRawGml>},
-        {{"node-link",
-          {".json"},
-          std::string(kGraphOptions) + kMapOptions,
-          "node-link JSON of networkx and topohub"},
-         FromGraph<ReadRawNodeLink>},
-        {{"sndlib",
-          {".xml", ".txt"},
-          std::string("unit, ") + kMapOptions,
-          "SNDlib, its native text or XML"},
-         FromSndlib},
-        {{"regions",
-          {},
-          "hosts, core, scale, missing, suspect, host_rate, host_delay, host_queue, queue",
-          "regions of clouds, with measured rates, round-trip times and prices"},
-         FromRegions},
-        {{"rtt-matrix",
-          {},
-          "unit, server, missing, rate, server_rate, queue",
-          "round-trip times between hosts: a star around one of them"},
-         FromRttMatrix},
+        {"yaml", {".yaml", ".yml"}, FromYaml},
+        {"hpcc", {".txt", ".topo"}, FromText},
+        {"htsim", {".topo"}, FromHtsim},
+        {"astra-sim", {}, FromAstraSim},
+        {"graphml", {".graphml"}, FromGraph<ReadRawGraphml>},
+        {"gml", {".gml"}, FromGraph<ReadRawGml>},
+        {"node-link", {".json"}, FromGraph<ReadRawNodeLink>},
+        {"sndlib", {".xml", ".txt"}, FromSndlib},
+        {"regions", {}, FromRegions},
+        {"rtt-matrix", {}, FromRttMatrix},
     };
     return entries;
 }
@@ -213,7 +182,7 @@ const SourceEntry* FindPrefix(const std::string& text)
 {
     for (const SourceEntry& entry : SourceEntries())
     {
-        const std::string prefix = entry.source.prefix + ":";
+        const std::string prefix = entry.prefix + ":";
         if (StartsWith(text, prefix))
         {
             return &entry;
@@ -230,7 +199,7 @@ const SourceEntry* FindExtension(std::string path)
     }
     for (const SourceEntry& entry : SourceEntries())
     {
-        for (const std::string& extension : entry.source.extensions)
+        for (const std::string& extension : entry.extensions)
         {
             if (EndsWith(path, extension))
             {
@@ -278,12 +247,12 @@ const SourceEntry* SourceOf(const std::string& text)
 
 NamedFile FileOf(const std::string& text, const SourceEntry& entry)
 {
-    const size_t begin = FindPrefix(text) == &entry ? entry.source.prefix.size() + 1 : 0;
+    const size_t begin = FindPrefix(text) == &entry ? entry.prefix.size() + 1 : 0;
     const size_t end = EndOfPath(text);
     // The parser of named types reads the options, and says what is wrong with them.
     const std::string options = end < text.size() ? ":" + text.substr(end + 1) : "";
     return {text.substr(begin, end - begin),
-            Settings::FromText(entry.source.prefix + options, "topology")};
+            Settings::FromText(entry.prefix + options, "topology")};
 }
 
 ImportedTopology FromSource(const TopologyRequest& request)
@@ -335,20 +304,6 @@ void CheckSize(const Topology& topology, const TopologyRequest& request)
 }
 
 } // namespace
-
-const std::vector<TopologySource>& TopologySources()
-{
-    static const std::vector<TopologySource> sources = []
-    {
-        std::vector<TopologySource> all;
-        for (const SourceEntry& entry : SourceEntries())
-        {
-            all.push_back(entry.source);
-        }
-        return all;
-    }();
-    return sources;
-}
 
 bool NamesTopologyFile(const std::string& text)
 {

@@ -15,7 +15,7 @@ namespace legacy::fabric
 
 /// A TopologyRequest asks for a topology by name and parameters, as on the command line:
 /// "fat-tree:k=4", "leaf-spine:leaves=4,hosts=4,spines=2" (all types: TopologyTypes of report.h);
-/// or for a file (TopologySources): "topologies/two-sites.yaml", "Abilene.gml",
+/// or for a file: "topologies/two-sites.yaml", "Abilene.gml",
 /// "graphml:maps/Kdl.xml,hosts=Louisville+Lexington,default_rate=1Gbps".
 struct TopologyRequest
 {
@@ -33,18 +33,6 @@ struct TopologyRequest
     uint64_t ecmpSeed = 1;
     Multipath multipath = Multipath::Ecmp;
 };
-
-/// A TopologySource is a format of files, for help texts and documentation.
-struct TopologySource
-{
-    std::string prefix;                  ///< "gml" in "gml:PATH"
-    std::vector<std::string> extensions; ///< ".gml"; each also with ".gz"; may be empty
-    std::string options;                 ///< names of the options behind the path, "hosts, stretch"
-    std::string summary;                 ///< one sentence
-};
-
-/// Returns all formats, in the order of the documentation.
-const std::vector<TopologySource>& TopologySources();
 
 /// True where MakeTopology would read a file for that text.
 bool NamesTopologyFile(const std::string& text);

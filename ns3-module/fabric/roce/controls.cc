@@ -86,20 +86,4 @@ std::string CanonicalRoceControl(const std::string& text, const std::string& opt
     return canonical;
 }
 
-std::string DescribeRoceControls()
-{
-    std::string text;
-    for (const RoceControlRow& row : RoceControls())
-    {
-        text +=
-            row.name + ": " + row.help + (row.paper.empty() ? "" : " (" + row.paper + ")") + "\n";
-        for (const RoceKey& key : row.keys)
-        {
-            text += "  " + key.name + " = " + (key.fallback.empty() ? key.depends : key.fallback) +
-                    " (" + key.allowed + "): " + key.help + " [" + key.source + "]\n";
-        }
-    }
-    return text;
-}
-
 } // namespace legacy::fabric

@@ -51,7 +51,4 @@ std::unique_ptr<const RoceControl> MakeRoceControl(const std::string& text,
 /// Returns `text` with keys in alphabetical order: equal texts are equal controls.
 std::string CanonicalRoceControl(const std::string& text, const std::string& option);
 
-/// Returns the list of all controls and their keys, for --help.
-std::string DescribeRoceControls();
-
 } // namespace legacy::fabric

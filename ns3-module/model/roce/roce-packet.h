@@ -38,9 +38,6 @@ struct RocePacket
     std::vector<fabric::IntRecord> records;
 };
 
-/// Bytes of a frame on the wire that captures leave out: preamble, FCS, and gap.
-constexpr int64_t kUncapturedBytes = 8 + 4 + 12;
-
 /**
  * Makes the Ethernet frame of a packet, from the destination's address to the ICRC: RoCEv2
  * (InfiniBand Architecture 1.4, annex A17) over UDP (RFC 768) and IPv4 (RFC 791), or a MAC control

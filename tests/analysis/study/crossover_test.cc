@@ -157,7 +157,6 @@ TEST(Crossover, IsUnknownWhereNeitherReaches) {
   Study study = OneSeed({20, 5});
   for (StudyPoint& point : study.points) Finish(point, std::nullopt);
   EXPECT_EQ(Against(study).unknown, 1);
-  EXPECT_TRUE(CrossoversOf(study, FacetsOf(study, 0)[0]).empty());
 }
 
 TEST(Crossover, InterpolatesOverMissingPoints) {

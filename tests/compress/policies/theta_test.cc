@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "base/error.h"
-#include "compress/policies/break_even.h"
 #include "tests/compress/policy_driver.h"
 
 namespace legacy::theta_test {
@@ -175,14 +174,6 @@ TEST(Theta, FitsNoOtherParameter) {
   EXPECT_THROW(Training("theta", 0.1, "topk"), Error);
   EXPECT_THROW(Training("theta:form=up"), Error);
   EXPECT_THROW(Training("theta", 1.5), Error);
-}
-
-TEST(BreakEven, RatioOfAKnownModel) {
-  const std::vector<CodecPass> passes = {{.bytes_per_second = 4e9, .passes = 1},
-                                         {.bytes_per_second = 8e9, .passes = 2}};
-  EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, passes), 2);
-  EXPECT_DOUBLE_EQ(BreakEvenRatio(1e9, {}), 1);
-  EXPECT_EQ(BreakEvenRatio(2e9, passes), std::numeric_limits<double>::infinity());
 }
 
 // Trains workers with quadratics 1/2 ||x - c_w||^2 of different centres and noisy gradients, whose

@@ -70,7 +70,6 @@ TEST(RoceControls, TakeTheirDefaults) {
       if (key.fallback.empty()) continue;
       EXPECT_NE(MakeRoceControl(row.name + ":" + key.name + "=" + key.fallback, "cc"), nullptr);
     }
-    EXPECT_NE(DescribeRoceControls().find(row.name + ": " + row.help), std::string::npos);
   }
 }
 
