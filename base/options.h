@@ -121,8 +121,8 @@ const Option<Struct>& OptionOfFlag(const OptionTable<Struct>& table, const std::
   return *found;
 }
 
-// Returns the error of a name that no option has, which says the nearest. Of keys it lists those of
-// the same section or, where there is none, the sections.
+// Returns the error of a name that no option has, which says the nearest. Of keys, and of names
+// where they are many, it lists those of the same section or, where there is none, the sections.
 template <class Struct>
 Error UnknownOption(const OptionTable<Struct>& table, const std::string& name, OptionNames names,
                     const std::string& where = "") {
@@ -132,14 +132,18 @@ Error UnknownOption(const OptionTable<Struct>& table, const std::string& name, O
   std::vector<std::string> known, neighbours, sections;
   for (const Option<Struct>& option : table) {
     known.push_back(is_key ? option.key : option.Name());
-    if (!is_key) continue;
     const std::string section = option.Section() + ".";
     if (dot != std::string::npos && name.starts_with(section)) neighbours.push_back(option.key);
     if (sections.empty() || sections.back() != section + "*") sections.push_back(section + "*");
   }
+  constexpr size_t kMostNames = 40;  // a message of more is not read
+  const bool dotted = !table.empty() && table.front().key.find('.') != std::string::npos;
+  const std::vector<std::string>& allowed = !neighbours.empty() ? neighbours
+                                            : is_key || (known.size() > kMostNames && dotted)
+                                                ? sections
+                                                : known;
   return Error::Refusal((where.empty() ? "" : where + ": ") +
-                        UnknownText(is_key ? "key" : "option", name, known,
-                                    neighbours.empty() ? sections : neighbours));
+                        UnknownText(is_key ? "key" : "option", name, known, allowed));
 }
 
 // Returns the option of that name. Throws UnknownOption where there is none.
