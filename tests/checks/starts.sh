@@ -3,7 +3,8 @@
 #   starts.sh PROGRAM ...
 set -eu
 for program; do
-  if ldd "$program" | grep -q libtorch; then
-    echo "$program: loads LibTorch before it is asked to train" && exit 1
-  fi
+  libraries=$(ldd "$program")  # fails where there is no such program
+  case $libraries in
+    *libtorch*) echo "$program: loads LibTorch before it is asked to train" && exit 1 ;;
+  esac
 done
