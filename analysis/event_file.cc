@@ -18,7 +18,7 @@ void AppendVarint(uint64_t value, std::string& out) {
   out += static_cast<char>(value);
 }
 
-// A WireType says how the value of a field is encoded behind its key.
+// A WireType says how the value of a field is encoded after its key.
 enum WireType : uint8_t { kVarint = 0, kFixed64 = 1, kBytes = 2, kFixed32 = 5 };
 
 void AppendKey(int field, WireType type, std::string& out) {

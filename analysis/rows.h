@@ -61,7 +61,7 @@ struct RoceFigures {
   int64_t cnps = 0;              // congestion notifications sent
   int64_t naks = 0;              // negative acknowledgements sent
   int64_t resent = 0;            // data frames sent again
-  int64_t reordered = 0;         // data frames that arrived behind later ones
+  int64_t reordered = 0;         // data frames that arrived after later ones
   int64_t max_buffer_bytes = 0;  // most bytes in a switch
   double max_headroom_share = 0;  // largest fraction of a headroom in use
 

@@ -55,7 +55,7 @@ std::string Join(const std::vector<std::string>& items, const std::string& separ
 
 // Takes arguments such as "--ns3::TcpSocket::SegmentSize=1000", attributes of ns-3's types and of
 // our own ("--legacy::HostQueueDisc::Fair=false"), whose names no option parser knows, out of the
-// arguments behind argv[0] into `ns3`. Returns the others, with
+// arguments after argv[0] into `ns3`. Returns the others, with
 // "--PrintHelp" as "--help". Throws Error where there is no value.
 std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
                                            std::map<std::string, std::string>& ns3);

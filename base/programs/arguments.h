@@ -32,7 +32,7 @@ std::string HelpGroup(const std::string& group, bool usual);
 void PrepareArguments(CLI::App& app);
 
 // Adds --plugin, which LoadPlugins (compress/registry/load_plugins.h) has read before, so that help
-// lists it. It is allowed behind subcommands, too.
+// lists it. It is allowed after subcommands, too.
 void AddPluginOption(CLI::App& app);
 
 // Parses `arguments`, which are without the program's name. Returns an exit status where the

@@ -107,7 +107,7 @@ const StopFlag& CatchStop() {
 
 StopScope::StopScope(unsigned seconds) : outer_(g_seconds.exchange(seconds)) {
   ++g_scopes;
-  // Work that begins behind the signal is given its time from now on.
+  // Work that begins after the signal is given its time from now on.
   if (g_stop != 0 && seconds > 0 && IsPatient()) SetAlarm();
 }
 

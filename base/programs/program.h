@@ -15,7 +15,7 @@ inline constexpr int kStoppedEarly = 4;  // a training or plan ended before all 
 inline constexpr int kInterrupted = 130;
 
 // Runs a program's own part and returns its exit status. What it throws is written to standard
-// error behind the program's name, with kRefused where it is a refusal (Error::IsRefusal) and
+// error after the program's name, with kRefused where it is a refusal (Error::IsRefusal) and
 // kFailed otherwise. Standard output that did not take everything, as on a full disk, is reported
 // there too, and makes a status of 0 a kFailed.
 int ProgramStatus(const char* program, const std::function<int()>& run);

@@ -20,7 +20,7 @@ size_t DisplayWidth(const std::string& text);
 // breaks stay. What follows the first line of each is indented by `hang` more.
 std::string Wrapped(const std::string& text, size_t width, size_t hang = 0);
 
-// Returns what a program says on standard error, behind its name and fitted to the terminal.
+// Returns what a program says on standard error, after its name and fitted to the terminal.
 std::string ErrorMessage(const std::string& program, const std::string& text);
 
 }  // namespace legacy

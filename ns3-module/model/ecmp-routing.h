@@ -135,7 +135,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param source source address
      * \param destination destination address
-     * \param packet behind its IPv4 header; null or empty: the first connection's
+     * \param packet after its IPv4 header; null or empty: the first connection's
      * \return the route of the connection's next packet
      */
     const ns3::Ptr<ns3::Ipv4Route>&
@@ -143,7 +143,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param source node
      * \param destination node
-     * \param packet behind its IPv4 header; null or empty: the first connection's
+     * \param packet after its IPv4 header; null or empty: the first connection's
      * \return number of the packet's connection, by the port of its sending end: its own, or for
      * ACKs, that of the other end
      */

@@ -30,7 +30,7 @@ RowsOfTrainings RowsOf(const analysis::RunDirectory& run);
 // Return facts and evaluation of a version, from 0 the facts. Throw Error where there is no row.
 VersionFacts FactsOf(const TrainingRows& rows, int64_t version);
 Evaluation EvaluationOf(const TrainingRows& rows, int64_t version);
-// Returns the decisions from number `next` on for versions up to this one, and moves `next` behind
+// Returns the decisions from number `next` on for versions up to this one, and moves `next` past
 // them.
 std::vector<analysis::DecisionRow> DecisionsUpTo(const TrainingRows& rows, int64_t version,
                                                  size_t& next);

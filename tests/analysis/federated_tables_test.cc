@@ -156,7 +156,7 @@ TEST(FederatedTables, FitIntoTheWidthOfText) {
 TEST(FederatedTables, TasksOfAnAsynchronousServerBeginBeforeTheirRound) {
   RunDirectory run = MakeRun({"dense"}, {1});
   RoundRow row = Round("dense", 1, 0, 5, 2);
-  row.start = 4;  // behind the dispatch of its critical task
+  row.start = 4;  // after the dispatch of its critical task
   row.staleness_mean = 1.5;
   row.lost = row.late = 0;
   run.rounds = {row};

@@ -119,7 +119,7 @@ if command -v python3 >/dev/null; then
   types fail 'a template and a type' 'namespace legacy {' 'template <class T = int>' \
     'class alignas(8) Part {};' '}'
   types fail 'an enumeration and a type' 'namespace legacy {' 'enum class Part : char { kA };' '}'
-  types fail 'a type twice behind functions' 'namespace legacy {' \
+  types fail 'a type twice after functions' 'namespace legacy {' \
     "inline char F() { if (true) { return '{'; } return \"}\"[0]; }  // {" 'struct Part {};' '}'
   types pass 'another namespace' 'namespace legacy::cpu {' 'struct Part {};' '}'
   types pass 'an unnamed namespace' 'namespace legacy { namespace {' 'struct Part {};' '} }'

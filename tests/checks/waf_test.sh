@@ -139,7 +139,7 @@ complained "got '--profil=asan'; did you mean --profile?"
 fails legacy-show --topo=star
 complained "got 'legacy-show'; did you mean ./waf --run legacy-show?"
 fails --topo=star
-complained "got '--topo=star'; allowed: --run PROGRAM, with the program's options behind its name"
+complained "got '--topo=star'; allowed: --run PROGRAM, with the program's options after its name"
 
 # Only packages that are missing and that the build needs are installed.
 fresh && forget libyaml-cpp-dev && forget libtorch-dev
@@ -232,7 +232,7 @@ touch "$CLONE/crash"
 fails fuzz
 complained 'the fuzzer of codec failed'
 
-# Our options may stand before and behind a command; other words are passed on.
+# Our options may stand before and after a command; other words are passed on.
 fresh
 succeeds --jobs=3 test -R codec --profile=debug
 called 'cmake --preset debug$'

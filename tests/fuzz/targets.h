@@ -78,7 +78,7 @@ inline void Require(bool holds) {
 Bytes Tampered(Bytes message, Input& input);
 
 // Texts that the tables allow: every method at its defaults and with each option at each word that
-// it allows, quantisers behind all first stages that take them, and index codings. A policy may not
+// it allows, quantisers after all first stages that take them, and index codings. A policy may not
 // fit a scheme.
 const std::vector<std::string>& CodecTexts();
 const std::vector<std::string>& SchemeTexts();

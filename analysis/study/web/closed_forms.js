@@ -282,7 +282,7 @@ function direct({algorithm, bytes}, n, send, done) {
   };
 }
 
-// A parameter server is the endpoint behind the workers. It answers when all have pushed.
+// A parameter server is the endpoint after the workers. It answers when all have pushed.
 function server({bytes, pull}, n, send, done) {
   let pushed = 0;
   return {

@@ -58,7 +58,7 @@ const ascending = (axis) => axis.values.map((_, i) => i).sort((a, b) => position
 const placeParts = (view, without = []) => view.study.axes.map((axis, i) =>
   without.includes(i) ? '' : axis.texts[view.at[i]]).filter(Boolean);
 const placeText = (view, without) => placeParts(view, without).join(', ');
-// Returns the text with the place behind it: "Mean time of a step, 1 Gbit/s, 8 workers".
+// Returns the text followed by the place: "Mean time of a step, 1 Gbit/s, 8 workers".
 const atPlace = (text, view, without) => [text, ...placeParts(view, without)].join(', ');
 
 const axisScale = (axis, title) => axisOptions({

@@ -194,7 +194,7 @@ function whatIfFigure(view, answer, own, kind) {
   const placeOf = ({times}) => times.spread.count ? times.spread.mean : Infinity;
   rows.sort((a, b) => placeOf(a) === placeOf(b) ? b.times.reached - a.times.reached : placeOf(a) - placeOf(b));
   const longest = Math.max(...rows.map(placeOf).filter(Number.isFinite));
-  for (const row of rows) {  // a bar behind a time; it is hatched and has no end behind a bound
+  for (const row of rows) {  // a bar after a time; that of a bound is hatched and has no end
     const known = Number.isFinite(placeOf(row));
     const part = known ? 100 * placeOf(row) / longest : 100;
     row.cells[1].style = `--bar: ${part.toFixed(1)}%; --bar-colour: ${row.look.colour}`;

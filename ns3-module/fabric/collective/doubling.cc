@@ -51,7 +51,7 @@ class DoublingPlan
         const int64_t blocks = int64_t{1} << stage;
         const int64_t first = m_bruck ? worker : worker & ~(blocks - 1);
         const int64_t end = first + std::min(blocks, m_workers - blocks);
-        // The blocks of a circle may end before worker 0, or behind it.
+        // The blocks of a circle may end before worker 0, or after it.
         return end <= m_workers ? m_before[end] - m_before[first]
                                 : m_before[m_workers] - m_before[first] + m_before[end - m_workers];
     }

@@ -89,7 +89,7 @@ struct RoceCounters
     uint64_t cnps = 0;          ///< congestion notifications sent
     uint64_t naks = 0;          ///< negative acknowledgements sent
     uint64_t resent = 0;        ///< data frames sent again
-    uint64_t reordered = 0;     ///< data frames that arrived behind later ones
+    uint64_t reordered = 0;     ///< data frames that arrived after later ones
     uint64_t watchdogDrops = 0; ///< frames that watchdogs of paused ports dropped
     int64_t maxBuffer = 0;      ///< most bytes in any switch
     int64_t bufferBytes = 0;    ///< size of that switch's buffer

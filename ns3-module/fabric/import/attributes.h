@@ -51,7 +51,7 @@ class Attributes
     };
 
     /// Returns `known`, or where it is nothing the value of the first attribute whose name is one
-    /// of these, alone or with a unit behind it, and whose text is in the range. Those that say
+    /// of these, alone or with a unit after it, and whose text is in the range. Those that say
     /// something else, or have no unit, stay unused with a reason.
     std::optional<double> Find(const std::vector<std::string_view>& names,
                                const Range& range,

@@ -31,7 +31,7 @@ bool IsHtsimText(const std::string& text);
 /// Reads the topology text of htsim (csg-htsim, UET htsim): a fat-tree of two or three tiers, whose
 /// switches are "tor0", "agg0" and "core0" on. Lines are a key and a number; keys are
 /// * in front: Nodes (hosts), Tiers (2, 3), Podsize (hosts of a pod);
-/// * behind "Tier 0", "Tier 1" and "Tier 2": Downlink_speed_Gbps and Downlink_Latency_ns (of the
+/// * after "Tier 0", "Tier 1" and "Tier 2": Downlink_speed_Gbps and Downlink_Latency_ns (of the
 ///   links below the tier), Radix_Down, Radix_Up (ports; none in the last tier), Bundle (parallel
 ///   links between two switches, counted below the tier: 1), Oversubscribed (which must be what
 ///   radices and speeds give), Queue, Queue_Down, Queue_Up (bytes), Switch_Latency_ns (0).

@@ -26,7 +26,7 @@ constexpr int kMaxHpccNodes = 1 << 20;
 constexpr size_t kLinkWords = 5;
 
 /// Reads a rate as ns-3's DataRate does: a number alone is bit/s, "Gb/s" is "Gbps", a capital B
-/// counts bytes, and an i behind the prefix stands for powers of 1024. Throws Error as ParseRate
+/// counts bytes, and an i after the prefix stands for powers of 1024. Throws Error as ParseRate
 /// does.
 int64_t NsRate(const std::string& text, const std::string& where)
 {

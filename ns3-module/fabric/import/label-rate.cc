@@ -59,7 +59,7 @@ class LabelReader
         }
     }
 
-    /// Moves behind `word`, in any case. Returns false where the text continues with another one.
+    /// Moves past `word`, in any case. Returns false where the text continues with another one.
     bool Take(std::string_view word)
     {
         if (m_text.size() - m_at < word.size())
@@ -95,8 +95,8 @@ class LabelReader
         return value;
     }
 
-    /// Moves behind "x", "*" and blanks around them, where a number of lines stands before or
-    /// behind.
+    /// Moves past "x", "*" and blanks around them, where a number of lines stands before or
+    /// after.
     bool TakeTimes()
     {
         const size_t start = m_at;

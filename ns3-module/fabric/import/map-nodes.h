@@ -9,7 +9,7 @@
 namespace legacy::fabric
 {
 
-/// Names every node, each otherwise. Numbers behind a name are counted on where others have that
+/// Names every node, each otherwise. Numbers after a name are counted on where others have that
 /// name already.
 std::vector<std::string> NameMapNodes(const NetworkMap& map, ImportReport& report);
 

@@ -127,7 +127,7 @@ RawGraph ReadRawNodeLink(const std::string& path);
 /// Gives the values of a graph their meaning, by the names of the Internet Topology Zoo (label,
 /// Latitude, Longitude, hyperedge, LinkSpeedRaw, LinkLabel), those of other common writers
 /// (bandwidth, capacity, latency, delay, rtt, dist, packet_loss, host_bandwidth_up; in any case and
-/// with units behind them) and those that WriteGraphml adds. `options` has the units of rates
+/// with units after them) and those that WriteGraphml adds. `options` has the units of rates
 /// (unit) and delays (delay_unit) that have none. Throws Error with file and line on edges to nodes
 /// that are not there and on values out of range.
 NetworkMap MapOfGraph(const RawGraph& graph, Settings& options);

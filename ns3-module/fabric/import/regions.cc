@@ -125,7 +125,7 @@ class RegionsFile
         m_listed = true;
     }
 
-    /// Returns the settings that a key is read from: those behind the path, or the file's.
+    /// Returns the settings that a key is read from: those after the path, or the file's.
     Settings& Of(const std::string& key)
     {
         m_file.Text(key, ""); // read here, whoever has precedence
@@ -144,7 +144,7 @@ class RegionsFile
         return text;
     }
 
-    /// Returns the path of a CSV file: from the folder of this one, or as it stands behind the
+    /// Returns the path of a CSV file: from the folder of this one, or as it stands after the
     /// path.
     std::string FileOf(const std::string& key)
     {

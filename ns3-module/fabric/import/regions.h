@@ -12,7 +12,7 @@
 //   host_rate: 10Gbps       # of hosts' links; host_delay, host_queue likewise
 //   queue: 0                # of the links between regions
 //
-// Paths of CSV files are relative to the YAML file. A key may also stand behind the file's path, as
+// Paths of CSV files are relative to the YAML file. A key may also stand after the file's path, as
 // in regions:clouds.yaml,hosts=4,core=shared, and has precedence there; paths are then those of the
 // command line.
 #pragma once

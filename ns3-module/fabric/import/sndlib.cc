@@ -39,7 +39,7 @@ void SndlibNetwork::SetUnit(const std::string& unit, const std::string& where)
     }
     throw Error(where + ": unit",
                 Shown(unit),
-                "BITPERSEC or BITSPERSEC, alone or after K, M, G or T; or unit=1Mbps behind the "
+                "BITPERSEC or BITSPERSEC, alone or after K, M, G or T; or unit=1Mbps after the "
                 "path");
 }
 
@@ -129,7 +129,7 @@ NetworkMap SndlibNetwork::Finish()
         {
             throw Error(where + ": capacity",
                         "a number of a unit that the file does not name",
-                        "a unit in its META section, or unit=1Mbps behind the path");
+                        "a unit in its META section, or unit=1Mbps after the path");
         }
         const double rate = value * m_unitBps;
         if (!(rate >= 1 && rate <= static_cast<double>(kMostRate)))
@@ -142,7 +142,7 @@ NetworkMap SndlibNetwork::Finish()
     {
         throw Error(m_map.path + ":1: demands",
                     "a unit that the file does not name",
-                    "a unit in its META section, or unit=1Mbps behind the path");
+                    "a unit in its META section, or unit=1Mbps after the path");
     }
     for (MapDemand& demand : m_map.demands)
     {

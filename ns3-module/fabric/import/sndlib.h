@@ -59,7 +59,7 @@ class SndlibNetwork
     };
 
     NetworkMap m_map;
-    bool m_given; ///< the unit, behind the path
+    bool m_given; ///< the unit, after the path
     double m_unitBps;
     bool m_geographical = true; ///< all nodes so far have a longitude and a latitude
     std::unordered_map<std::string, int> m_nodes;

@@ -11,7 +11,7 @@ namespace legacy::fabric
 {
 
 /// A ClientNetwork has the clients as endpoints 0, 1, ..., in the order in which they were given,
-/// and the server as the endpoint behind them.
+/// and the server as the endpoint after them.
 struct ClientNetwork
 {
     Topology topology;

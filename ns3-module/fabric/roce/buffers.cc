@@ -72,7 +72,7 @@ void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings
         throw Error("roce: quanta",
                     std::to_string(settings.quanta),
                     std::to_string(least) + " or more for " + topology.LinkName(link) +
-                        ": pauses are renewed at half, behind a full frame or train");
+                        ": pauses are renewed at half, after a full frame or train");
     }
 }
 

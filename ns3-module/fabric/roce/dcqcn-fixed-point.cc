@@ -23,7 +23,7 @@ double Root(double low, double high, const Function& function)
 }
 
 /// A CnpCycle has the distribution of the time D from one CNP to the next: at least `interval`, and
-/// behind it longer than t with a probability that falls by `decay` in a second, as if from 1 at
+/// after it longer than t with a probability that falls by `decay` in a second, as if from 1 at
 /// `origin`.
 struct CnpCycle
 {
@@ -37,7 +37,7 @@ struct CnpCycle
         return time <= interval ? 1 : std::exp(-decay * (time - origin));
     }
 
-    /// Returns the mean time of a cycle between two times behind its CNP.
+    /// Returns the mean time of a cycle between two times after its CNP.
     double MeanTime(double from, double until) const
     {
         const double certain = std::max(0.0, std::min(until, interval) - from);

@@ -15,7 +15,7 @@ namespace legacy::fabric
 /// are spread over time, and CNPs are sent at the ends of intervals N in which a marked frame came.
 ///
 /// SolveCycles follows a flow from one CNP to the next, which is a time D later. With P(D >= t) = 1
-/// up to N, and behind it
+/// up to N, and after it
 ///
 ///   (1-p)^(R (t-N))   where a mark in N is forgotten (np=gap): D is N and the frames to a mark
 ///   (1-p)^(R t)       where it is answered when N is over (np=window)

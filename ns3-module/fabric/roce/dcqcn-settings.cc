@@ -251,7 +251,7 @@ RoceControlRow DcqcnRow()
             {"target",
              "",
              "always, after-time",
-             "which cuts set R_T: all, or those behind an increase by time",
+             "which cuts set R_T: all, or those after an increase by time",
              set,
              "always; others after-time"},
         },

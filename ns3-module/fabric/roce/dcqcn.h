@@ -18,7 +18,7 @@
 //   R_C <- (R_T + R_C) / 2, both at most the line
 //
 // The first F events are thus fast recovery, as the fixed point has it: its (1-p)^(F B) is the
-// probability of additive increase at the events behind F B packets. Without a byte counter, s_t
+// probability of additive increase at the events after F B packets. Without a byte counter, s_t
 // stands for both. A CNP finds a NIC that knew of no congestion: alpha's time begins with the
 // first.
 //
@@ -92,7 +92,7 @@ class Dcqcn : public RoceControl
     void OnCnp(RoceState& state, Picoseconds now) const override;
     void OnTimer(RoceState& state, Picoseconds now) const override;
 
-    /// Returns alpha at `now`, at or behind all that the state was told.
+    /// Returns alpha at `now`, at or after all that the state was told.
     double Alpha(const DcqcnState& state, Picoseconds now) const;
 
   private:

@@ -32,7 +32,7 @@ std::unique_ptr<const RoceControl> MakeHpcc(Settings& settings)
 
 } // namespace
 
-static_assert(alignof(HpccState) >= alignof(HpccRecord), "records lie behind the state");
+static_assert(alignof(HpccState) >= alignof(HpccRecord), "records lie after the state");
 
 Hpcc::Hpcc(const HpccParameters& parameters) : m_parameters(parameters)
 {

@@ -42,7 +42,7 @@ struct HpccRecord
     int64_t queuedBytes = 0;
 };
 
-/// An HpccState is a queue pair's. Its `room` records lie behind it.
+/// An HpccState is a queue pair's. Its `room` records lie after it.
 struct HpccState : RoceState
 {
     double roundTrip = 0;    ///< T, picoseconds

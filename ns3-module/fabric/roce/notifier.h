@@ -12,7 +12,7 @@ namespace legacy::fabric
 ///
 /// A marked frame is answered at once where no CNP was sent in the last RoceTraits::cnpInterval.
 /// Marks that come sooner are forgotten, or with RoceTraits::cnpWindows they are answered by one
-/// CNP when the interval is over, with the first frame behind it.
+/// CNP when the interval is over, with the first frame after it.
 struct RoceNotifier
 {
     static constexpr Picoseconds kNone = -1;

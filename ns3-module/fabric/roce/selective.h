@@ -4,7 +4,7 @@
 // arrived is lost when one that was sent `reorder` frames later has. The first loss begins a
 // recovery, which lasts until all that had been sent at its begin is acknowledged; in it each lost
 // frame is sent again once, ahead of new ones. What is lost twice waits for a time-out, which sends
-// the first missing frame again, and again the lost ones behind it.
+// the first missing frame again, and again the lost ones after it.
 //
 //   SelectiveSender sender;
 //   sender.Open(span, reorder);          // the only call that allocates
@@ -101,7 +101,7 @@ class SelectiveSender
         return true;
     }
 
-    /// Moves on behind a frame that is acknowledged. Returns true where its arrival was known.
+    /// Moves past a frame that is acknowledged. Returns true where its arrival was known.
     bool Forget(uint64_t psn)
     {
         if (!m_arrived.Has(psn))
@@ -167,7 +167,7 @@ class SelectiveSender
     PsnBits m_arrived;
     uint64_t m_ahead = 0;
     uint64_t m_behind = 0;  ///< after the last frame that has arrived
-    uint64_t m_expired = 0; ///< behind the frame that a time-out took for lost
+    uint64_t m_expired = 0; ///< after the frame that a time-out took for lost
     uint64_t m_cursor = 0;  ///< lost frames below have been sent again
     bool m_hole = false;    ///< the frame at m_cursor is lost
     bool m_recovering = false;
@@ -189,7 +189,7 @@ class SelectiveReceiver
         return m_arrived.Has(psn);
     }
 
-    /// Returns whether a frame was overtaken: one behind it has arrived.
+    /// Returns whether a frame was overtaken: a later one has arrived.
     bool IsOvertaken(uint64_t psn) const
     {
         return psn < m_behind;

@@ -239,7 +239,7 @@ ParseSchedules(const std::string& text, const std::string& option, const std::st
         }
         else if (parts.front().curve)
         {
-            throw Error(option, text.substr(begin, end - begin), "outages behind ';'");
+            throw Error(option, text.substr(begin, end - begin), "outages after ';'");
         }
         else
         {

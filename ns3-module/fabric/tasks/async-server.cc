@@ -184,7 +184,7 @@ class AsyncServer : public ServerBase
     /// Dispatches up to the concurrency.
     void Fill(TaskSink& sink)
     {
-        // Ends of this instant that come behind free places for the newest version.
+        // Ends of this instant that come later free places for the newest version.
         if (Settling())
         {
             return;

@@ -83,7 +83,7 @@ class Selection
     virtual void Observe(const TaskFacts&)
     {
     }
-    /// Tells it of a version that was made, from 1 on, behind its tasks.
+    /// Tells it of a version that was made, from 1 on, after its tasks.
     virtual void OnVersion(int64_t)
     {
     }

@@ -1,5 +1,5 @@
 // A task graph carries the tasks of a server over an engine: a download in so many lanes, a wake-up
-// behind the work, and an upload. It holds live tasks only.
+// after the work, and an upload. It holds live tasks only.
 //
 // Downloads open the connections of a task where the transport opens any (`tls`, `quic`, ...), and
 // uploads travel on them. A task that is lost at a part of a transfer sends that part. A connection

@@ -105,7 +105,7 @@ class MessageTurns
     {
         uint32_t turn{0};            //!< which takes the next message
         uint64_t handedOver{0};      //!< number of messages
-        std::deque<Pending> pending; //!< behind them
+        std::deque<Pending> pending; //!< after them
     };
 
     Pending& At(uint32_t group, uint64_t order)

@@ -25,7 +25,7 @@ namespace
 
 constexpr Picoseconds kPerNanosecond = 1000;
 
-/// An Event is one call of a sink. Its kind lies in the bytes that EventImpl leaves behind its own.
+/// An Event is one call of a sink. Its kind lies in the bytes that EventImpl leaves after its own.
 class Event final : public EventImpl
 {
   public:

@@ -144,7 +144,7 @@ TEST(EverySparsifier, RefusesCountsThatContradictTheBytes) {
   }
 }
 
-// With a quantiser behind the sparsifier, value + residual is e up to the rounding of one
+// With a quantiser after the sparsifier, value + residual is e up to the rounding of one
 // subtraction.
 TEST(EverySparsifier, ConservesThroughAQuantiser) {
   for (const SparsifierRow& row : SparsifierTable()) {

@@ -34,7 +34,7 @@ TEST(Sampled, CountsAndMagnitudes) {
 
 TEST(Sampled, TruncatesByPosition) {
   // If n <= 2 / density everything is sampled, so that the threshold is the k-th magnitude; ties
-  // behind the k-th are dropped.
+  // after the k-th are dropped.
   const std::vector<float> input = {3, 3, -3, 3, 1, 1, 1, 1, 1, 1};
   const Selection selection = SparsifierOf("sampled")->Select(input, 3, ContextOf(0.3));
   EXPECT_EQ(selection.positions.size(), 3u);

@@ -44,7 +44,7 @@ inline CollectiveSpec AnySpec(CollectiveAlgorithm algorithm, int workers, int64_
     }
   }
   if (algorithm == CollectiveAlgorithm::InNetworkAllReduce) {
-    spec.firstAggregator = workers + 2;  // behind two servers that are not its own
+    spec.firstAggregator = workers + 2;  // after two servers that are not its own
     for (int w = 0; w < workers; ++w) spec.parents.push_back(spec.firstAggregator + 1 + w % 2);
     spec.parents.insert(spec.parents.end(), {-1, spec.firstAggregator, spec.firstAggregator});
   }

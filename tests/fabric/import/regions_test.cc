@@ -79,7 +79,7 @@ TEST_F(Regions, ShareTheLineOnDemand) {
   EXPECT_EQ(LinkBetween(topology, "x:a", "x:b").ports[0].rateBps, 750 * kMega);
   EXPECT_EQ(LinkBetween(topology, "x:a/1", "x:a").ports[1].rateBps, 7000 * kMega);
   EXPECT_EQ(LinkBetween(topology, "x:a/1", "x:a").delay, 1'000'000);
-  // Options behind the path have precedence.
+  // Options after the path have precedence.
   const Topology other = Make("suspect: allow\ncore: shared\nhosts: 2",
                               ",core=per-host,hosts=5,"
                               "host_rate=2Gbps,scale=2,queue=1MiB")

@@ -131,8 +131,7 @@ TEST(Sndlib, NeedsAUnitWhereTheFileHasNone) {
   const std::string path = files.Write("bare.txt", text);
   const Topology topology = Import("sndlib:" + path + ",unit=1kbps").topology;
   EXPECT_EQ(LinkBetween(topology, "A", "B").ports[0].rateBps, 100'000);
-  EXPECT_NE(ImportError(path, files.folder()).find("unit=1Mbps behind the path"),
-            std::string::npos);
+  EXPECT_NE(ImportError(path, files.folder()).find("unit=1Mbps after the path"), std::string::npos);
 }
 
 TEST(Sndlib, DoesNotTakePixelsForPlaces) {

@@ -156,7 +156,7 @@ TEST(LinkTrace, SaysWhatIsWrongAndWhere) {
   EXPECT_EQ(text_error("steps:0s=0furlongs").substr(0, 22), "link: got '1furlongs';");
   EXPECT_EQ(text_error("outage:from=1s,for=0s"), "link: for: got '0s'; allowed: above 0 s");
   EXPECT_EQ(text_error("outage:from=1s;outage:from=2s;steps:0s=1Mbps"),
-            "link: got 'steps:0s=1Mbps'; allowed: outages behind ';'");
+            "link: got 'steps:0s=1Mbps'; allowed: outages after ';'");
   EXPECT_EQ(MessageOf([] {
               ReadSchedule("net.yaml", YAML::Load("[{at: 0s, rate: 1Mbps}, {at: 1s, rte: 2}]"));
             }),

@@ -61,7 +61,7 @@ TEST(Placement, AggregatorsFormATreeOfLeastDepth) {
   ASSERT_EQ(placement.aggregators.size(), 13u);
   ASSERT_EQ(placement.parents.size(), 15u + 13u);
   EXPECT_EQ(placement.parents[15], -1);
-  EXPECT_EQ(placement.NodeOf(16), placement.aggregators[0]);  // behind the server
+  EXPECT_EQ(placement.NodeOf(16), placement.aggregators[0]);  // after the server
   for (size_t node = 0; node < placement.parents.size(); ++node) {
     int depth = 0;
     for (int at = static_cast<int>(node); placement.parents[at] >= 0; ++depth) {

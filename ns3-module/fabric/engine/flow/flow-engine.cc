@@ -6,7 +6,7 @@
 // last byte has left: the delay of every link, and its first frame's serialisation on every link
 // but the slowest (switches store and forward). On an idle path that is T(W) of closed-form.h.
 //
-// A connection is busy from its first flow on until one arrives that has no `more` behind it. Busy
+// A connection is busy from its first flow on until one arrives that has no `more` after it. Busy
 // connections share what their links have (link-rates.h), less what ACKs take.
 //
 // A connection that is not warm pays for its handshake and for slow start (slow-start.h). Loss
