@@ -60,6 +60,24 @@ a
 ```
 """
 expect("a program of a build, in an empty folder", PROGRAM, 0, options=["--build", "/"])
+TABLE = """<!-- figures: cat table | commit 0123abc | before wall -->
+```
+name  bytes    wall
+---
+a        20  {wall}
+
+the end
+```
+```text title="table"
+name  bytes  wall
+a        {bytes}   1 s
+
+the end
+```
+"""
+for there, status in (20, 0), (21, 1):
+    expect("a file, and a table up to a column", TABLE.format(bytes=there, wall="0.05 s"), status,
+           "not printed now: a        20\n" if status else "", ["--build", "/"])
 expect_written(PAGE.format(within="", bytes=21), "bytes 20")
 expect_written(QUOTATION.replace("> 1", "> 9"), "> is first on 1Gbps")
 expect("other commands", PAGE.format(within="", bytes=21), 0, options=["--only", "legacy"])
