@@ -5,7 +5,7 @@
 // share links by plain max-min fairness where all latencies are equal. Routes are explicit lists of
 // our directed links, so they are the same. Communications go directly from host to host
 // (Comm::sendto_init) and the next one starts in the completion callback, in the kernel: no actor,
-// no mailbox. This is the fastest way that SimGrid's public interface has.
+// no mailbox. This is the fastest way that SimGrid's public interface offers.
 #pragma once
 
 #include "traffic.h"

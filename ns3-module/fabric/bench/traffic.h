@@ -36,7 +36,7 @@ struct Fabric
     Placement placement;
 };
 
-/// Bytes that each worker sends to each other one of a direct all-gather.
+/// Bytes that each worker sends to each of the others in a direct all-gather.
 constexpr int64_t kDirectBytes = 53'500;
 
 /// Makes a fat-tree of 10 Gbit/s. k is 16 (1,024 hosts) for up to 1,024 workers, and larger where

@@ -28,8 +28,8 @@ struct CollectiveChoice
     std::string reason; ///< one line: its time, and the next best's
 };
 
-/// Returns the candidate with the least closed form for `spec`, of equal ones the first. The
-/// algorithm in `spec` has no effect. Channels and protocol hold for the candidates that take them.
+/// Returns the candidate whose closed form is the shortest for `spec`, the first of equal ones. The
+/// algorithm in `spec` has no effect. Channels and protocol apply to the candidates that take them.
 /// Throws Error where there is no candidate, or one is invalid.
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,
                                    CollectiveSpec spec,
@@ -38,8 +38,8 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
                                    const ChannelOptions& channels = {});
 
 /// Returns the uniform path that the closed forms assume for the fabric: the slowest link and the
-/// most hops between neighbouring workers, and the mean delay of their links,
-/// with those of switches.
+/// most hops between neighbouring workers, and the mean delay of their links, the delays of
+/// switches included.
 UniformPath
 TypicalPath(const Topology& topology, const Placement& placement, const Transport& transport);
 

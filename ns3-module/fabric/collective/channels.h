@@ -13,10 +13,10 @@ namespace legacy::fabric
 ///
 /// In even nodes ring c goes up from the node's worker c: c, c + 1, ..., c - 1. In odd nodes it
 /// goes down from worker c - 1: c - 1, c - 2, ..., c. It therefore leaves each node by the worker
-/// with the number by which it enters the next, and stays on that worker's rail: rail c - 1 behind
-/// even nodes and rail c behind odd ones. Where the number of nodes is odd, the last and the first
-/// of them are even both, and this one hop goes from rail c - 1 to rail c. A single channel keeps
-/// the order of the workers' numbers.
+/// whose number is that of the worker by which it enters the next node, and stays on that worker's
+/// rail: rail c - 1 after even nodes and rail c after odd ones. Where the number of nodes is odd,
+/// the last and the first of them are both even, and this one hop goes from rail c - 1 to rail c. A
+/// single channel keeps the order of the workers' numbers.
 class ChannelOrder
 {
   public:

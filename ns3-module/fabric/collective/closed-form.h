@@ -1,7 +1,7 @@
 // These are closed forms of the collectives on an idle fabric whose workers all start at once and
 // are all equally far apart (a star; one leaf): alpha-beta with headers, ACKs and store-and-forward
-// switches. They are the oracle of the analytic engine, exact to the nanosecond there, and of
-// packet runs, within what TCP adds.
+// switches. Tests compare the analytic engine with them, to the nanosecond, and packet runs, within
+// what TCP adds.
 //
 // With W wire bytes of a flow, F its first frame, A the ACKs' bytes, rate r, and h links of delay d
 // each:
@@ -50,13 +50,13 @@
 //                      share the NICs
 //
 // With roce:cc=hpcc, frames and ACKs have the telemetry of h - 1 switches, and what follows a first
-// frame takes 1/eta of its time where h > 1, or where the switch that sums sends it.
+// frame takes 1/eta times as long where h > 1, or where the switch that sums sends it.
 //
 // They are exact where messages are cut evenly (N, G, P, S divide what they cut; S divides N) and
-// all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, but for
-// halving algorithms with N > P: ACKs may be in the way of messages, up to 2 %. For direct
-// algorithms and sharded servers this is so up to `window` + 1 workers. With HPCC they are upper
-// bounds where a NIC sends to several at once, as it fills its own link.
+// all are of one size. Elsewhere they are an upper bound, as the larger parts are taken, except for
+// halving algorithms with N > P, where ACKs may delay messages by up to 2 %. For direct algorithms
+// and sharded servers this holds for up to `window` + 1 workers. With HPCC they are upper bounds
+// where a NIC sends to several at once, as it fills its own link.
 #pragma once
 
 #include "base/units.h"

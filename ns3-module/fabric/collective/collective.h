@@ -78,7 +78,7 @@ const char* ToString(Payload payload);
 /// True where the algorithm carries that payload. Parameter servers carry all but an exchange and a
 /// scattered sum, other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
-/// True where the algorithm takes that number of workers: all but recursive doubling take any.
+/// True where the algorithm takes that number of workers: all except recursive doubling take any.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
 /// True for rings: all-reduce, all-gather and reduce-scatter.
 bool IsRing(CollectiveAlgorithm algorithm);
@@ -90,8 +90,8 @@ bool TakesProtocol(CollectiveAlgorithm algorithm, Protocol protocol);
 bool TakesProtocols(CollectiveAlgorithm algorithm);
 /// True for the algorithms that may have several channels: rings and the double tree.
 bool TakesChannels(CollectiveAlgorithm algorithm);
-/// Returns which switches sum in the algorithm: in-network sums and NVLS have such. They need a
-/// placement with these aggregators, so that nothing takes them unless asked to.
+/// Returns which switches sum in the algorithm, as they do in in-network sums and NVLS. These two
+/// need a placement with such aggregators, so they are never chosen unless asked for.
 Aggregation AggregationOf(CollectiveAlgorithm algorithm);
 /// The most channels of a collective, which is NCCL's own limit (MAXCHANNELS of its
 /// src/include/device.h).
@@ -138,8 +138,8 @@ struct CollectiveSpec
     std::vector<int64_t> pairBytes;
     PeerOrder order = PeerOrder::Rotated; ///< all-to-all and all-to-allv
     /// All-to-all and all-to-allv: messages to another node go over the worker of the sender's node
-    /// (of `group` workers) that is on the destination's rail, which joins those of its node to one
-    /// destination.
+    /// (of `group` workers) that is on the destination's rail. That worker joins the messages of
+    /// its node to one destination.
     bool relays = false;
     /// Pipelined algorithms (double tree, in-network, NVLS): bytes of a piece. 0: about 16 pieces,
     /// of 16 KiB to 1 MiB.
@@ -160,8 +160,8 @@ void CheckCollective(const CollectiveSpec& spec);
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
-/// Returns how many flows the collective sends. It is exact but for hierarchical algorithms whose
-/// last group is smaller. Throws Error as CheckCollective does.
+/// Returns how many flows the collective sends. It is exact except for hierarchical algorithms
+/// whose last group is smaller. Throws Error as CheckCollective does.
 double EstimatedFlows(const CollectiveSpec& spec);
 
 /// A Collective is one collective in progress. Its owner (a graph of several, or a test) forwards

@@ -14,7 +14,8 @@ namespace legacy::fabric
 
 /// The first BinaryTree is the in-order tree on positions 1 to N with the leaves at odd ones;
 /// worker w is at position w + 1. The second is its mirror image where N is even, and shifted by
-/// one where N is odd: positions change parity, but for one worker of an odd N, a leaf of both.
+/// one where N is odd: positions change parity, except for one worker where N is odd, which is a
+/// leaf of both.
 struct BinaryTree
 {
     static constexpr int kNone = -1;
@@ -72,10 +73,10 @@ struct BinaryTree
 struct TreeLinks
 {
     /// Makes tree `index`, 0 or 1, of a channel. A single channel has the binary trees of all
-    /// workers. With several, the tree of channel c joins the nodes by the worker with number c in
-    /// its node, counted round, so that messages between nodes stay on its rail (rail c, where
-    /// nodes are full). The others follow it in a chain, c + 1, c + 2, ..., the first of which it
-    /// sends to.
+    /// workers. With several channels, the tree of channel c joins the nodes by the worker with
+    /// number c in each node, modulo the node's size, so that messages between nodes stay on its
+    /// rail (rail c, where nodes are full). The other workers follow it in a chain, c + 1, c + 2,
+    /// ..., and it sends to the first of them.
     TreeLinks(const CollectiveSpec& spec, int channel, int index);
 
     int Depth() const; ///< most links from a worker to the root

@@ -8,7 +8,7 @@
 namespace legacy::fabric
 {
 
-/// Pieces are balanced, and none is empty but the only piece of an empty message.
+/// Pieces are balanced, and none is empty except the only piece of an empty message.
 struct Pieces
 {
     /// Cuts pieces of `wanted` bytes each; 0: about 16 pieces, of 16 KiB to 1 MiB. None is larger

@@ -8,10 +8,10 @@
 namespace legacy::fabric
 {
 
-/// A RelayPlan says over which worker messages go to another node: the one of the sender's node
-/// with the number of the destination in its own, whose rail is the destination's. It joins the
-/// messages of its node to that destination, its own included, into one. A node is `group`
-/// consecutive workers; the last may have fewer.
+/// A RelayPlan says over which worker messages go to another node: the worker whose number in the
+/// sender's node is that of the destination in its own node, so that both are on one rail. This
+/// worker joins the messages of its node to that destination, its own included, into one. A node is
+/// `group` consecutive workers; the last may have fewer.
 class RelayPlan
 {
   public:
@@ -54,7 +54,7 @@ class RelayPlan
             const int first = from / m_group * m_group;
             for (int relay = first; relay < first + m_group && relay < m_workers; ++relay)
             {
-                // The workers with the relay's number in their nodes, but the relay itself.
+                // The workers with the relay's number in their nodes, except the relay itself.
                 const int number = relay - first;
                 count += relay == from ? 0 : (m_workers - 1 - number) / m_group;
             }

@@ -24,8 +24,8 @@ struct NodeLinks
 };
 
 /// Returns the links of the first node of `group` workers: the slowest on the route between two of
-/// its workers, and the slowest ones on those between each of them and its like in the next node,
-/// each of which counts once.
+/// its workers, and the slowest ones on the routes between each of them and its counterpart in the
+/// next node, each of which counts once.
 NodeLinks NodeLinksOf(const Topology& topology, const Placement& placement, int group);
 
 /// Returns the microseconds that NCCL's model gives the collective with its group, channels and
@@ -63,8 +63,8 @@ struct ChannelOptions
     NodeLinks links = {}; ///< what that choice needs to know
 };
 
-/// Gives the spec its channels and protocol where its algorithm takes them, else one channel and
-/// none.
+/// Gives the spec its channels and protocol where its algorithm takes them, else one channel and no
+/// protocol.
 void SetChannels(CollectiveSpec& spec, const ChannelOptions& options);
 
 } // namespace legacy::fabric

@@ -38,7 +38,7 @@ class Agenda
         return m_scheduleStart;
     }
 
-    /// Has an event at `time`, which is not before now.
+    /// Adds an event at `time`, which is not before now.
     void Push(TimeNs time, int what, int graph, uint64_t payload)
     {
         m_events.Push(EngineEvent{time, payload, graph, what});

@@ -74,16 +74,16 @@ struct RoceFlow
     double rateAtEnd = 0; ///< rate of its queue pair when it had arrived, bits per second
     uint64_t cnps = 0;    ///< congestion notifications that its frames caused
     uint64_t resent = 0;  ///< its frames that were sent again
-    /// Time that pauses held it up: that of its NIC's port while it had frames to send, and those
-    /// behind which its last frame waited in switches.
+    /// Time for which pauses held it up: those of its NIC's port while it had frames to send, and
+    /// those for which its last frame waited in switches.
     TimeNs paused = 0;
     DirectedLink pauseRoot = -1; ///< port whose queue was the cause of most waiting; -1: none
-    /// True where it mostly waited behind pauses that other flows caused: neither the root was on
-    /// its way, nor a port beyond the pause for which data waited without one.
+    /// True where it mostly waited for pauses that other flows caused: neither the root of the
+    /// pause was on its path, nor a port beyond the pause where data waited without being paused.
     bool victim = false;
 };
 
-/// RoceCounters count what cards and switches of RoCEv2 did, at packet fidelity.
+/// RoceCounters count what NICs and switches of RoCEv2 did, at packet fidelity.
 struct RoceCounters
 {
     uint64_t cnps = 0;          ///< congestion notifications sent
@@ -139,8 +139,8 @@ class Engine
     virtual void Submit(FlowGraph& graph, TimeNs start) = 0;
     /// Submits a graph that only keeps links busy: a run ends when all other graphs are done.
     virtual void SubmitBackground(FlowGraph& graph, TimeNs start) = 0;
-    /// Sets the time at which the rates and failures of the topology stand now, when nothing is in
-    /// flight. It advances with the clock; on a fresh engine it is 0.
+    /// Sets the time of schedules: that at which the rates and failures of the topology are read
+    /// now. Nothing is in flight. It advances with the clock; on a fresh engine it is 0.
     virtual void SetScheduleTime(TimeNs time) = 0;
     /// Runs up to and including `until`, or until no event is left, or until a graph pauses, or
     /// until all graphs are done where there is background traffic. Returns true where all
@@ -166,8 +166,8 @@ class Engine
     }
 
     virtual void SetFlowTrace(FlowTrace trace) = 0;
-    /// Returns what became of the flow whose delivery the trace is being told of; nullptr: nothing
-    /// is known, and outside of such calls.
+    /// Returns what became of the flow whose delivery the trace is being told of; nullptr where
+    /// nothing is known, and outside such calls.
     virtual const RoceFlow* Delivered() const
     {
         return nullptr;
@@ -190,7 +190,7 @@ struct EngineRequest
     uint64_t seed = 1;
     uint64_t run = 0;
     /// Returns the background traffic from a time of schedules on; empty: there is none. Engines do
-    /// not read it: who submits a graph submits it too.
+    /// not read it: the code that submits a graph submits it too.
     std::function<std::unique_ptr<FlowGraph>(TimeNs start)> background;
 };
 using EngineFactory = std::function<std::unique_ptr<Engine>(const EngineRequest&)>;

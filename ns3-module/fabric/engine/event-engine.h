@@ -111,8 +111,8 @@ class EventEngine : public Engine
     {
     }
 
-    /// Throws DeadLink, with `before` in front, where flows in flight cannot arrive. No event is
-    /// left.
+    /// Throws DeadLink, with `before` in front, where flows in flight cannot arrive. Is called when
+    /// no event is left.
     virtual void RefuseDead(const std::string& before) const
     {
         (void)before;
@@ -135,8 +135,8 @@ class EventEngine : public Engine
     /// Tells the graph that the flow's connection was lost, now.
     void Fail(const Flow& flow, int graph);
 
-    /// Returns how long a port with no schedule is busy with so many bytes. With a schedule it is
-    /// the part of the time so far that they are of what could have been carried.
+    /// Returns how long a port is busy with that many bytes. Where it has a schedule, that is the
+    /// time so far times these bytes, divided by those that it could have carried.
     TimeNs BusyTime(const Port& port, int64_t bytes) const;
 
     /// Returns true for a graph of background traffic.
@@ -171,8 +171,8 @@ class EventEngine : public Engine
             striped; ///< around the caller's graph; nullptr: it is not cut
     };
 
-    /// The messages of one ordered pair of endpoints and lane, which its queue pairs take in turn,
-    /// and which are handed over in the order of sending.
+    /// The messages of one ordered pair of endpoints and one lane. Its queue pairs take them in
+    /// turn, and they are handed over in the order of sending.
     struct InTurn
     {
         struct Message
@@ -197,7 +197,7 @@ class EventEngine : public Engine
     }
 
     void Add(FlowGraph& graph, TimeNs start, bool background);
-    /// Tells of a flow of a graph that is not cut into parts.
+    /// Tells the trace of a flow of a graph that is not cut into parts.
     void Trace(const Flow& flow, int graph, bool delivered)
     {
         if (m_trace && !m_graphs[graph].striped)

@@ -19,7 +19,7 @@ enum class Opening : uint8_t
     Pooled,
     New, ///< a new one in its place, which pays for its handshake
     /// A new one in its place, which was opened with the newest one the other way: it pays for slow
-    /// start alone.
+    /// start only.
     Established,
 };
 
@@ -32,8 +32,8 @@ struct Flow
     int64_t bytes = 0;   ///< payload, >= 0; 0 arrives at once and touches no link
     uint64_t tag = 0;    ///< a number of the graph's own, which engines hand back
     /// True where the source will soon send to this destination again (rounds of a ring, chunks of
-    /// a pipeline). Engines that reckon with average load count the connection as busy until a flow
-    /// without this mark has arrived.
+    /// a pipeline). Engines that compute with average load count the connection as busy until a
+    /// flow without this mark has arrived.
     bool more = false;
     /// Connection among several between two endpoints, below kBackgroundLane.
     uint16_t lane = 0;
@@ -44,7 +44,8 @@ struct Flow
 /// The lane of the flows of background graphs. Engines set it, and no other graph may.
 inline constexpr uint16_t kBackgroundLane = UINT16_MAX;
 
-/// A FlowSink is what a graph may do. It may be called inside the graph's callbacks only.
+/// A FlowSink carries out what a graph asks for. It may be called inside the graph's callbacks
+/// only.
 class FlowSink
 {
   public:

@@ -16,8 +16,8 @@ double BytesPerNs(const Port& port);
 /// of switches, and 1 of NICs, which have no telemetry.
 double FilledShare(const Topology& topology, const Transport& transport, DirectedLink link);
 
-/// Returns the delay from the end of sending a frame until what is at the link's other end may send
-/// it on, or has it: propagation, and the transport's delay of a switch.
+/// Returns the delay from the end of sending a frame until the node at the link's other end may
+/// send it on, or has it: propagation, and the transport's delay of a switch.
 TimeNs LinkDelay(const Topology& topology, const Transport& transport, DirectedLink link);
 
 /// A FlowPath describes the route of data and of its ACKs.
@@ -52,7 +52,7 @@ FlowPath MakeFlowPath(const Topology& topology,
 
 /// Returns the nanoseconds that slow start takes beyond a full pipe, on a path that loses nothing:
 /// of each round trip the part that the window does not fill. `window`, in bytes on the wire,
-/// becomes that behind a flow of `wire` bytes. `rate` is in bytes a nanosecond.
+/// becomes the window after a flow of `wire` bytes. `rate` is in bytes a nanosecond.
 double SlowStartTime(double wire, double rate, double roundTrip, double& window);
 
 } // namespace legacy::fabric

@@ -1,4 +1,4 @@
-// Times by formula, as FedScale has them.
+// Times by formula, as FedScale computes them.
 #pragma once
 
 #include "engine.h"

@@ -50,7 +50,7 @@ struct LinkFilling
         --pool;
     }
 
-    /// Is full, with nobody in the pool.
+    /// Becomes full, with no connection in the pool.
     void Fill()
     {
         weight = 0;

@@ -6,7 +6,7 @@
 // n round trips R of a handshake; S, what slow start takes beyond a full pipe (flow-path.h); W
 // bytes on the wire at the rate r that the path allows in the long run; and the latency L of its
 // last byte. Where packets are lost, the engine draws which; here the transfer has the rate that
-// losses allow in the mean from the end of slow start on, so that short transfers take less than
+// losses allow on average from the end of slow start on, so that short transfers take less than
 // this.
 #pragma once
 

@@ -31,7 +31,7 @@ class MaxMinState
         double share = 1;
     };
 
-    /// Solving finds this of a connection. `kKept` is the state between solutions.
+    /// What solving has found of a connection. `kKept` is the state between solutions.
     enum class Progress : uint8_t
     {
         kKept, ///< it has the rate of the solution before
@@ -39,7 +39,7 @@ class MaxMinState
         kFrozen
     };
 
-    /// Solving reads this of connections, at random places.
+    /// What solving reads of connections, at random places.
     struct Rated
     {
         double rate = 0;

@@ -41,7 +41,7 @@ class ProgressiveFilling
         return m_state;
     }
 
-    /// Looks at a link again, with all that are limited by it.
+    /// Looks at a link again, with all connections that it limits.
     LinkFilling& Touch(int link)
     {
         LinkFilling& filling = m_fillings[link];
@@ -99,7 +99,7 @@ class ProgressiveFilling
         return filling.room < -spare * m_state.links[link].capacity ? 0 : LinkFilling::kInfinity;
     }
 
-    /// Returns true where the level of a link stays that connections have kept as their bottleneck.
+    /// Returns true where a link that connections have kept as their bottleneck keeps its level.
     bool Keeps(int link) const
     {
         return m_state.IsLenient() && KeepsLevel(link);

@@ -1,6 +1,6 @@
-// Several connections between two endpoints share each flow between them: streams, as GridFTP, and
-// NCCL with several sockets, have them, each with its own window and its own losses; and planes, as
-// NVLink spreads what a GPU sends over the switches of its node.
+// Several connections between two endpoints share each flow between them. They are streams, as in
+// GridFTP and in NCCL with several sockets, each with its own window and its own losses; or planes,
+// as NVLink spreads what a GPU sends over the switches of its node.
 #pragma once
 
 #include "connection.h"

@@ -1,5 +1,6 @@
-// A transport preset is a documented set of TCP, queue and header parameters. They dominate every
-// packet result, and ns-3's own defaults are wrong for data centres and for fast long paths.
+// A transport preset is a documented set of TCP, queue and header parameters. These parameters
+// dominate every packet result, and ns-3's own defaults are wrong for data centres and for fast
+// long paths.
 #pragma once
 
 #include "base/units.h"
@@ -55,7 +56,7 @@ struct Transport
 {
     std::string preset = "datacenter";
     /// Congestion control: "reno", "cubic" (both as Linux has them) or "dctcp" at all fidelities,
-    /// or a class of ns-3, with or without "ns3::". Engines without packets take all but Cubic for
+    /// or a class of ns-3, with or without "ns3::". Engines without packets treat all but Cubic as
     /// Reno.
     std::string congestionControl = "dctcp";
     bool ecn = true;         ///< switch ports mark packets by RED instead of dropping them
@@ -77,17 +78,17 @@ struct Transport
     int64_t markBytes = 0;  ///< ECN threshold of a switch port; 0: the preset's rule
     ConnectionKind connections = ConnectionKind::Warm;
     int streams = 1; ///< connections between two endpoints that share each flow
-    /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They win over
-    /// the preset.
+    /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They take
+    /// precedence over the preset.
     std::map<std::string, std::string> attributes;
-    std::shared_ptr<const RoceSettings> roce; ///< cards and switches of RoCEv2; nullptr: TCP
+    std::shared_ptr<const RoceSettings> roce; ///< NICs and switches of RoCEv2; nullptr: TCP
     /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
     double utilisation = 1;
     bool telemetry = false; ///< frames and ACKs carry HPCC's telemetry of the switches passed
     int queuePairs = 1;     ///< of each ordered pair of nodes and lane; they take messages in turn
     TimeNs switchDelay = 0; ///< of a frame in each switch, beyond storing it (roce:switch-delay)
 
-    /// Throws Error where options of TCP have been set beside roce, saying which and why.
+    /// Throws Error where options of TCP have been set together with roce, saying which and why.
     void CheckOptions() const;
 
     /// Returns the largest IPv4 packet, that of a full segment: what Ethernet carries, until SetMtu
@@ -119,7 +120,7 @@ struct Transport
     double LossWindow(double loss, double roundTrip) const;
     bool IsCubic() const; ///< true for "cubic" and for classes of ns-3 with that in their names
     /// Return the bytes of one full segment on the wire, of a message's first one, and of an ACK,
-    /// behind that number of switches.
+    /// after that number of switches.
     int64_t FrameBytes(int switches = 0) const;
     int64_t FirstFrameBytes(int switches = 0) const;
     int64_t AckBytes(int switches = 0) const;
@@ -146,8 +147,8 @@ struct Transport
 /// The MTU that every IPv4 host takes (RFC 791), and the largest IPv4 packet.
 inline constexpr int64_t kLeastMtu = 576;
 inline constexpr int64_t kMostMtu = 65535;
-/// The MTU of Ethernet. With roce, SetMtu takes this one alone: its frames have an option of
-/// theirs.
+/// The MTU of Ethernet. With roce, SetMtu accepts only this one, because frames of RoCEv2 have an
+/// option of their own.
 inline constexpr int64_t kUsualMtu = 1500;
 
 /// Returns the preset "datacenter" or "wan", or "roce" and "roce:key=value,..." (roce-settings.h).

@@ -1,6 +1,6 @@
 // Attributes are what a node or a line of GML and GraphML carries: names and texts. Every writer
-// spells them in its own way, so that quantities are found by the words of their names, and by
-// units in the name ("delay_ms") or in the text ("50 ms").
+// spells them in its own way, so quantities are found by the words of their names, and by units in
+// the name ("delay_ms") or in the text ("50 ms").
 #pragma once
 
 #include "import.h"

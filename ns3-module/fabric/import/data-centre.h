@@ -36,7 +36,7 @@ bool IsHtsimText(const std::string& text);
 ///   links between two switches, counted below the tier: 1), Oversubscribed (which must be what
 ///   radices and speeds give), Queue, Queue_Down, Queue_Up (bytes), Switch_Latency_ns (0).
 /// A topology has no latency of switches: half of each moves to every link of the switch, so that
-/// every path has the same delay, and the report says it. Throws Error with file, line and column.
+/// every path has the same delay, and the report says so. Throws Error with file, line and column.
 ImportedTopology ReadHtsimFile(const std::string& path, const LinkDefaults& defaults);
 
 /// Reads the network file of ASTRA-sim: lists of the same length, one entry for each dimension.
@@ -47,8 +47,8 @@ ImportedTopology ReadHtsimFile(const std::string& path, const LinkDefaults& defa
 ///   latency: [ 500.0, 2000.0 ]      # ns
 ///
 /// NPU i becomes host i; along a dimension, those that differ in this coordinate alone (the first
-/// one counts fastest) are linked in a ring, every two, or by a switch. A host is at a router of
-/// its own, as hosts do not forward; its line is as fast as all links of the router together,
+/// coordinate varies fastest) are linked in a ring, pairwise, or by a switch. A host is at a router
+/// of its own, as hosts do not forward; its line is as fast as all links of the router together,
 /// without a delay. With the single dimension Switch there are no routers. Of several dimensions
 /// the first one is a server's. `options` has unit: GB (10^9 bytes) or GiB (2^30). Throws Error
 /// with file, line and column.

@@ -43,8 +43,8 @@ struct Assumption
     std::string text; ///< sentence: "3 of 14 lines have no speed: 10 Gbit/s is taken"
 };
 
-/// An ImportReport says what a reader assumed, and what the file says that nobody used. It is empty
-/// for a file that says everything and no more.
+/// An ImportReport says what a reader assumed, and which parts of the file were not used. It is
+/// empty for a file that says everything and no more.
 class ImportReport
 {
   public:
@@ -58,7 +58,7 @@ class ImportReport
     /// Returns everything in one line, without a name: "14 speeds, 14 delays from distances".
     std::string Short() const;
 
-    /// Counts something that the file says `of` nodes, links or itself and that nobody used. `why`
+    /// Counts something that the file says `of` nodes, links or itself and that was not used. `why`
     /// is for what could have been used: "a number without a unit".
     void Skip(const std::string& of,
               const std::string& name,

@@ -9,12 +9,13 @@
 namespace legacy::fabric
 {
 
-/// Names every node, each otherwise. Numbers after a name are counted on where others have that
-/// name already.
+/// Gives every node a name of its own. A number after a name is increased where another node has
+/// that name already.
 std::vector<std::string> NameMapNodes(const NetworkMap& map, ImportReport& report);
 
-/// Returns 1 for each node of the largest component, of two alike the one of the earlier node, and
-/// 0 for the others. Throws Error, with file and line, where there are others and `refuse` is true.
+/// Returns 1 for each node of the largest component (of two equally large ones, that of the earlier
+/// node), and 0 for the others. Throws Error, with file and line, where there are others and
+/// `refuse` is true.
 std::vector<char> KeepLargestComponent(const NetworkMap& map,
                                        const std::vector<std::string>& names,
                                        bool refuse,

@@ -23,10 +23,10 @@ void PlaceMapNodes(const std::vector<MergedLine>& lines,
                    MapPlaces& places,
                    ImportReport& report);
 
-/// Gives nodes their places in pictures, where all that are kept have one: about so many units
-/// across, north at the top, hosts beside their switches. `numbers` are the nodes of the topology
-/// by node of the map, -1 for those that are not kept; `attached` are its hosts with the nodes of
-/// the map to which they belong.
+/// Gives nodes their places in pictures, where all that are kept have one: about 2 sqrt(nodes)
+/// units across (6 to 30), north at the top, hosts next to their switches. `numbers` are the nodes
+/// of the topology by node of the map, -1 for those that are not kept; `attached` are its hosts
+/// with the nodes of the map to which they belong.
 void DrawMap(const MapPlaces& places,
              const std::vector<int>& numbers,
              const std::vector<std::pair<int, size_t>>& attached,

@@ -77,7 +77,7 @@ struct NetworkMap
 
 /// Makes the topology. Nodes become switches of their names, with hosts "NAME/0", "NAME/1" and so
 /// on; lines become links. It reads from `options`:
-/// * hosts: so many on each node (1), or names of nodes with one each, joined by '+';
+/// * hosts: their number on each node (1), or names of nodes with one each, joined by '+';
 /// * host_rate, host_delay, host_queue: of the hosts' links (the defaults of `defaults`);
 /// * default_rate (10Gbps): of lines without a rate;
 /// * delay: of every line without a delay of its own; absent: FibreDelay of its length, or of the

@@ -33,12 +33,12 @@ struct RegionPair
 class RegionMatrix
 {
   public:
-    /// What is added to `report`, which outlives this object, is what the files leave open.
+    /// Adds to `report`, which outlives this object, what the files leave open.
     explicit RegionMatrix(ImportReport& report) : m_report(report)
     {
     }
 
-    /// Adds a region, which stands at `where`, and returns its number.
+    /// Adds a region, which is given at `where`, and returns its number.
     int Add(const std::string& name, const std::string& where);
 
     int Count() const

@@ -12,8 +12,8 @@
 //   host_rate: 10Gbps       # of hosts' links; host_delay, host_queue likewise
 //   queue: 0                # of the links between regions
 //
-// Paths of CSV files are relative to the YAML file. A key may also stand after the file's path, as
-// in regions:clouds.yaml,hosts=4,core=shared, and has precedence there; paths are then those of the
+// Paths of CSV files are relative to the YAML file. A key may also follow the file's path, as in
+// regions:clouds.yaml,hosts=4,core=shared, and has precedence there; paths are then those of the
 // command line.
 #pragma once
 

@@ -1,5 +1,5 @@
-// XML of others, parsed by pugixml. Entities and DTDs are never expanded: a document that declares
-// entities is refused.
+// XML that others wrote, parsed by pugixml. Entities and DTDs are never expanded: a document that
+// declares entities is refused.
 #pragma once
 
 #include <cstddef>

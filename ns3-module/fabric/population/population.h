@@ -15,8 +15,7 @@
 //   longitudes: {"aws:eu-west-1": -6.3}
 //
 // Client numbers run through the groups in order. `longitudes` gives the degrees of places, from
-// which clients have their local time. What each key means and what it is without being
-// given stands at Group.
+// which clients have their local time. Group documents what each key means, and its default.
 #pragma once
 
 #include "availability.h"
@@ -111,8 +110,8 @@ class Population
 
     /// Sets the factors on all rates of access lines, traces included, to clients and from them.
     void SetRateFactors(double down, double up);
-    /// Sets the probability that an access line loses a packet, each way, beside its own. It is
-    /// below 1.
+    /// Sets the probability that an access line loses a packet, each way, in addition to its own.
+    /// It is below 1.
     void SetLoss(double probability);
     /// Sets the factor on the prices of clients: those of their lines and hours.
     void SetPriceFactor(double factor);

@@ -67,7 +67,7 @@ class DrawnNumber
         InOrder,
     };
 
-    /// A Source is where a value stands, and how its numbers are read.
+    /// A Source says where a value is written, and how its numbers are read.
     struct Source
     {
         const std::string& path;

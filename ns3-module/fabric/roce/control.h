@@ -18,7 +18,7 @@
 // * Begin in the same memory makes the queue pair as new: after it was idle (traits.restarts), with
 //   a message (roce:idle=message), or for a new graph of flows. ACKs, CNPs and losses that tell of
 //   frames sent before are not told to the state.
-// * Bytes are those on the wire, with preamble and gap, where nothing else is said.
+// * Bytes are those on the wire, with preamble and gap, unless stated otherwise.
 //
 // Calls are pure arithmetic on doubles: +, -, *, / and sqrt, which have the same bits everywhere.
 #pragma once
@@ -121,7 +121,7 @@ class RoceControl
     virtual const RoceTraits& Traits() const = 0;
     /// Returns the bytes of the state of a queue pair whose path has that number of switches.
     virtual size_t StateBytes(int switches) const = 0;
-    /// Makes the state of a new queue pair at the begin of `memory`. It needs no destruction.
+    /// Makes the state of a new queue pair at the beginning of `memory`. It needs no destruction.
     virtual RoceState* Begin(void* memory, const RocePath& path, Picoseconds now) const = 0;
 
     /// Tell the control what happened. `now` never goes back for a queue pair.

@@ -14,7 +14,8 @@
 // incStage <- 0 in the first case, + 1 in the second. The rate is W/T. W begins at B_NIC T, beyond
 // which it never is, and U at 1; the first ACK only fills L'.
 //
-// N long flows on one link settle at U = eta + N W_AI / (B T), and below 1 no queue stands.
+// N long flows on one link settle at U = eta + N W_AI / (B T), and below 1 there is no standing
+// queue.
 #pragma once
 
 #include "control.h"

@@ -1,7 +1,7 @@
 // The time from which a queue pair may send its next frame. After frames of b bytes on the wire
 // that began at s, it is s + 8 b / R. Where a control sends bursts (RoceTraits::burstBytes), the
 // frames of a burst leave back to back, and their sum is paced. When R changes, the time is
-// reckoned again from s.
+// computed again from s.
 #pragma once
 
 #include "control.h"
@@ -39,7 +39,7 @@ struct RocePacer
         OnRate(now, rate);
     }
 
-    /// Reckons the next time again, not before `now`.
+    /// Computes the next time again, not before `now`.
     void OnRate(Picoseconds now, double rate)
     {
         if (burstLeft > 0)

@@ -1,4 +1,4 @@
-// Settings of RoCEv2: cards, switches and frames. Text such as "roce:cc=none,mtu=1024,buffer=2MiB"
+// Settings of RoCEv2: NICs, switches and frames. Text such as "roce:cc=none,mtu=1024,buffer=2MiB"
 // names what differs from the defaults.
 #pragma once
 
@@ -28,7 +28,7 @@ struct RoceOption
 /// Returns the options of roce, in the order of the documentation.
 const std::vector<RoceOption>& RoceOptions();
 
-/// A RoceStorm is a faulty card, that pauses its switch.
+/// A RoceStorm is a faulty NIC that pauses its switch.
 struct RoceStorm
 {
     std::string host = "0"; ///< name, or number among the hosts
@@ -51,7 +51,7 @@ enum class RoceRecovery : uint8_t
     Selective, ///< those alone that are missing (selective.h)
 };
 
-/// RoceSettings hold what cards and switches of RoCEv2 do. Bytes of frames are those on the wire,
+/// RoceSettings hold what NICs and switches of RoCEv2 do. Bytes of frames are those on the wire,
 /// with preamble and gap (20 bytes); those of buffers, queues and thresholds are without.
 struct RoceSettings
 {
@@ -71,7 +71,7 @@ struct RoceSettings
     static constexpr TimeNs kShortRto = 100'000;
     static constexpr TimeNs kLongRto = 320'000;
     static constexpr uint64_t kFewFrames = 3;
-    /// No time-out that is not given is shorter than so many round trips of an idle network, and
+    /// No time-out that is not given is shorter than this many round trips of an idle network plus
     /// the time between two frames that ask for an ACK.
     static constexpr int kLeastRoundTrips = 3;
     /// Class of ACKs and CNPs where they go first.
@@ -136,7 +136,7 @@ struct RoceSettings
     /// Returns all settings as text: a part of the key of memoised steps.
     std::string Fingerprint() const;
 
-    /// Returns the bytes of the largest frame on the wire, that of a path with so many switches.
+    /// Returns the bytes of the largest frame on the wire, that of a path with that many switches.
     /// Telemetry grows with them, where the congestion control reads it.
     int64_t LargestFrame(int switches) const;
 

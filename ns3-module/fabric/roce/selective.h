@@ -2,7 +2,7 @@
 // SIGCOMM'18, section 3.1): the receiver places frames wherever they belong, and ACKs say which one
 // came. The sender keeps a bit for each frame of a span of a few windows. A frame that has not
 // arrived is lost when one that was sent `reorder` frames later has. The first loss begins a
-// recovery, which lasts until all that had been sent at its begin is acknowledged; in it each lost
+// recovery, which lasts until all that had been sent when it began is acknowledged; in it each lost
 // frame is sent again once, ahead of new ones. What is lost twice waits for a time-out, which sends
 // the first missing frame again, and again the lost ones after it.
 //

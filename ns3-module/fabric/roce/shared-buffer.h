@@ -24,11 +24,11 @@ enum class RoceClass : uint8_t
 inline constexpr size_t kRoceClasses = 2;
 
 /// Returns the headroom that a port needs so that no frame of a lossless class is ever dropped:
-/// what still arrives after the frame that crossed the threshold (`frame` bytes) and itself.
-/// Where frames leave as trains, which no pause interrupts, `frame` is a train.
-/// `forth` is the rate of the link towards the port and `back` that of its other direction, on
-/// which the pause waits for a frame that has begun, and travels; then the peer ends the frame that
-/// it has begun. Both ways of the wire, the peer's `response`, and 2 ns for clocks that count whole
+/// what still arrives after the frame that crossed the threshold (`frame` bytes) and itself. Where
+/// frames leave as trains, which no pause interrupts, `frame` is a train. `forth` is the rate of
+/// the link towards the port and `back` that of its other direction, on which the pause waits for a
+/// frame that has begun, and travels; then the peer ends the frame that it has begun. Also counted
+/// are both ways of the wire, the peer's `response`, and 2 ns for clocks that count whole
 /// nanoseconds.
 int64_t HeadroomBytes(int64_t forth, int64_t back, TimeNs delay, TimeNs response, int64_t frame);
 
@@ -42,7 +42,7 @@ class SharedBuffer
         int64_t headroom = 0; ///< of data; 0 for lossy classes
         double alpha = 0;
         /// Further headroom, beyond the bytes of the buffer, for what trains add: a switch that
-        /// forwards single frames needs none, so that thresholds are its.
+        /// forwards single frames needs none, so that thresholds stay those of such a switch.
         int64_t trains = 0;
     };
 
@@ -64,7 +64,7 @@ class SharedBuffer
     bool WantsPause(int port) const;
     bool WantsResume(int port) const;
 
-    /// Returns the dynamic threshold of a port: alpha times what of the shared part is free.
+    /// Returns the dynamic threshold of a port: alpha times the free bytes of the shared part.
     int64_t Threshold(double alpha) const;
 
     int64_t Size() const

@@ -52,7 +52,7 @@ class LinkSchedule
     /// Returns the first time after t at which the rate is another than at t; kNever where it is
     /// constant from t on.
     TimeNs NextChange(TimeNs t) const;
-    /// Returns the first nanosecond by which so many bits have left if nothing else is sent from
+    /// Returns the first nanosecond by which that many bits have left if nothing else is sent from
     /// `start` on; kNever where they never do.
     TimeNs Finish(TimeNs start, double bits) const;
     /// Returns the bits that can leave from `start` to `end`.

@@ -68,7 +68,7 @@ struct StepTiming
     std::vector<TimeNs> decodeBusy; ///< device time that each worker spent after deviceFree
     TimeNs total = 0;
     EngineCounters counters; ///< counters of this step alone
-    /// Counters of this step alone, but maxQueueBytes, which counts its warm-up too.
+    /// Counters of this step alone, except maxQueueBytes, which counts its warm-up too.
     std::vector<LinkCounters> links;
 };
 

@@ -11,7 +11,7 @@
 //   trace:file=F                  measured times, see straggler-trace.h
 //
 // U uniform in (0, 1) and Z normal are drawn for each (seed, step, worker). Drawn and traced
-// factors take `lasting=STEPS` (a draw holds for so many steps) or `lasting=run` (for the run).
+// factors take `lasting=STEPS` (a draw holds for that many steps) or `lasting=run` (for the run).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@
 namespace legacy::fabric
 {
 
-/// A StragglerModel gives the slow-down of each worker's device in a step: >= 1 for all models but
-/// lognormal and trace, whose factors are > 0.
+/// A StragglerModel gives the slow-down of each worker's device in a step: >= 1 for all models
+/// except lognormal and trace, whose factors are > 0.
 class StragglerModel
 {
   public:

@@ -40,7 +40,7 @@ class Synchronisation
     const std::string& Text() const;
     /// True where workers may be left out, so that who is active depends on devices and stragglers.
     bool MayDrop() const;
-    /// Throws Error where none of so many workers would be left, or `min` is more than there are.
+    /// Throws Error where none of that many workers would be left, or `min` is more than there are.
     void CheckWorkers(int workers) const;
     /// Returns who is active, given the time at which each worker is ready, from the step's start.
     Participation Decide(const std::vector<TimeNs>& ready) const;

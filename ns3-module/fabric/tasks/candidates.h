@@ -59,7 +59,7 @@ class Candidates
 {
   public:
     /// Tasks of `clients` clients are given at times from 0 on. `weights` are kept where not empty;
-    /// who has 0 must be busy for ever.
+    /// a client of weight 0 must be busy for ever.
     Candidates(int64_t clients,
                const ClientAvailability& availability,
                std::vector<int64_t> weights = {});

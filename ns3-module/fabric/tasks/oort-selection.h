@@ -51,7 +51,7 @@ struct OortOptions
 class OortSelection : public Selection
 {
   public:
-    /// `info` predicts the times of tasks, where anybody can.
+    /// `info` predicts the times of tasks, where they can be predicted.
     OortSelection(uint64_t seed, const OortOptions& options, const SelectionInfo& info);
 
     /// Reads the options of "oort:explore=0.9,...".

@@ -47,7 +47,7 @@ struct TaskFacts
 struct SelectionInfo
 {
     int64_t clients = 0;
-    /// Returns the predicted time of a client's task; empty: nobody knows.
+    /// Returns the predicted time of a client's task; empty: it is not known.
     std::function<TimeNs(int client)> predicted = {};
 };
 
@@ -87,7 +87,7 @@ class Selection
     virtual void OnVersion(int64_t)
     {
     }
-    /// Returns what it has learnt, and takes it back, for checkpoints.
+    /// Return and restore what it has learnt, for checkpoints.
     virtual std::vector<double> State() const
     {
         return {};
@@ -116,7 +116,7 @@ struct SelectionRow
 const std::vector<SelectionRow>& SelectionRows();
 /// Returns the row of the selection that `text` names. Throws Error naming `option`.
 const SelectionRow& FindSelection(const std::string& text, const std::string& option);
-/// Returns what stands in --help.
+/// Returns the text for --help.
 std::string DescribeSelections();
 
 /// Makes a selection. Throws Error naming `option`.

@@ -113,7 +113,8 @@ class TaskListener
     }
 };
 
-/// A server gives up where so many tasks of each wanted update ended since the last version.
+/// A server gives up where this many tasks for each wanted update have ended since the last
+/// version.
 inline constexpr int64_t kTasksWithoutVersion = 100;
 
 /// A ServerBase keeps the live tasks, their clients and the records of the present version. It
@@ -161,7 +162,7 @@ class ServerBase : public TaskServer
     /// Returns whether too many tasks ended without a version; `each` is the number of updates that
     /// a version takes.
     bool GivesUp(int64_t each) const;
-    /// Returns the sentence for that.
+    /// Returns the sentence that says so.
     std::string WhyGivenUp() const;
 
     static constexpr uint64_t kSettle = 0; ///< token of a wake-up
@@ -190,7 +191,7 @@ struct SyncOptions
 {
     int64_t perRound = 10;
     int64_t versions = 100;
-    double overSelect = 1;     ///< >= 1: so many times as many tasks are started
+    double overSelect = 1;     ///< >= 1: this many times as many tasks are started
     TimeNs deadline = kNever;  ///< from a round's start; kNever: none
     double deadlineFactor = 0; ///< instead: times the median predicted time of its tasks; 0: none
     int64_t least = 1;         ///< updates that must have arrived at the deadline
@@ -210,7 +211,7 @@ struct AsyncOptions
 {
     int64_t concurrency = 100; ///< tasks in flight
     int64_t versions = 100;
-    int64_t tasks = 0; ///< ends the run as soon as so many have ended; 0: no limit
+    int64_t tasks = 0; ///< ends the run as soon as this many have ended; 0: no limit
     int64_t buffer = 10;
     int64_t maxStaleness = 0; ///< older updates are discarded; 0: no limit
 };

@@ -1,5 +1,5 @@
-// A task graph carries the tasks of a server over an engine: a download in so many lanes, a wake-up
-// after the work, and an upload. It holds live tasks only.
+// A task graph carries the tasks of a server over an engine: a download over the task's lanes, a
+// wake-up after the work, and an upload. It holds live tasks only.
 //
 // Downloads open the connections of a task where the transport opens any (`tls`, `quic`, ...), and
 // uploads travel on them. A task that is lost at a part of a transfer sends that part. A connection
@@ -38,7 +38,7 @@ class TaskGraph : public FlowGraph
     void OnFailed(const Flow& flow, FlowSink& sink) override;
     bool Done() const override;
 
-    /// Return the tasks in flight now, and the highest number that there was at once.
+    /// Return the number of tasks in flight now, and the highest so far.
     size_t Live() const;
     size_t MostLive() const;
 

@@ -42,7 +42,8 @@ struct TaskTimes
     int64_t carriedUp = 0;
 };
 
-/// A TaskSink is what a server may do. It may be called inside the server's callbacks only.
+/// A TaskSink carries out what a server asks for. It may be called inside the server's callbacks
+/// only.
 class TaskSink
 {
   public:

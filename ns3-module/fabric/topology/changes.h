@@ -7,8 +7,7 @@
 //                             connections
 //
 // LINKS are A>B, the direction from A to B, or A<>B, both. A, B and NODE are names of nodes, in
-// which
-// * stands for any characters and ? for one: "host3<>*@outage:from=60s,for=30s",
+// which '*' stands for any characters and '?' for one: "host3<>*@outage:from=60s,for=30s",
 // "*>server@csv:uplinks.csv:scale=mean". A trace with `trace=each` is another one for each link, in
 // the order of the links. Several changes are separated by '|' in a text, and apply in order: a
 // schedule takes the place of an earlier one, and outages add up.

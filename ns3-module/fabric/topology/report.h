@@ -27,8 +27,7 @@ const std::vector<TopologyType>& TopologyTypes();
 /// prices, the longest shortest path in hops, the sum of rates from hosts and between switches,
 /// what each tier of switches receives from below divided by what it can send up, and equal-cost
 /// paths of sampled host pairs; links in parallel, weights and explicit routes where there are any.
-/// It never throws on an odd topology: what cannot be said is left
-/// out.
+/// It never throws on an odd topology, but leaves out what cannot be said.
 std::string DescribeTopology(const Topology& topology);
 
 /// Returns what is probably a mistake, a sentence each: hosts that cannot reach each other, hosts
@@ -36,14 +35,14 @@ std::string DescribeTopology(const Topology& topology);
 /// are on no shortest path because of their weight. Empty where nothing is odd.
 std::vector<std::string> CheckTopology(const Topology& topology);
 
-/// A Drawing says what a picture shows beside the topology.
+/// A Drawing says what a picture shows besides the topology.
 struct Drawing
 {
     std::string title; ///< text above the picture; empty: the topology's name
     /// Utilisation by directed link, 0 to 1, shown by colours with a legend. Empty: all links look
     /// alike.
     std::vector<double> utilisation;
-    /// Bytes by directed link, for the tooltips; empty: they are not told.
+    /// Bytes by directed link, for the tooltips; empty: they are not shown.
     std::vector<int64_t> bytes;
 };
 

@@ -157,8 +157,8 @@ class Topology
     /// Returns the links that packets from `source` to `destination` may take at `node`: NextHops,
     /// or the links to the next node of their explicit route.
     std::vector<DirectedLink> NextHopsOf(int node, int source, int destination) const;
-    /// Returns the link that a connection takes at `node`. The connections of a host take those of
-    /// its links that lead to one destination in turn.
+    /// Returns the link that a connection takes at `node`. The connections of a host take in turn
+    /// those of its links that lead to one destination.
     DirectedLink NextHop(int node, int source, int destination, ConnectionId connection) const;
     /// Returns the directed links of a connection between two nodes; empty for source ==
     /// destination.

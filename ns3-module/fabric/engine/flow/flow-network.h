@@ -62,8 +62,8 @@ class FlowNetwork
     /// Reads schedules at another time from now on. No connection is busy.
     void OnScheduleTime();
 
-    /// Returns what links have carried in flows that were sent, by directed link, but for the time
-    /// that they were busy.
+    /// Returns what links have carried in flows that were sent, by directed link, without the time
+    /// for which they were busy.
     std::vector<LinkCounters> Carried() const;
 
   private:

@@ -1,4 +1,4 @@
-// How far the flow is that a connection of the flow engine sends. Internal to fabric/.
+// The progress of the flow that a connection of the flow engine sends. Internal to fabric/.
 #pragma once
 
 #include "base/units.h"
@@ -13,7 +13,7 @@ namespace legacy::fabric
 class FlowProgress
 {
   public:
-    /// Begins a flow of so many bytes on the wire. It has no rate yet.
+    /// Begins a flow of that many bytes on the wire. It has no rate yet.
     void Begin(double bytes, TimeNs now)
     {
         m_left = bytes;
@@ -24,8 +24,8 @@ class FlowProgress
     /// Takes a rate in bytes a nanosecond from now on.
     void SetRate(double rate, TimeNs now)
     {
-        // Rounding leaves less of a link without capacity, which is no rate; a line of 1 bit/s has
-        // 1.25e-10.
+        // Rounding may leave a rate below this on a link without capacity, which counts as none; a
+        // line of 1 bit/s has 1.25e-10.
         constexpr double kNoRate = 1e-12;
         m_left = Left(now);
         m_since = now;
@@ -71,7 +71,7 @@ class FlowProgress
         return m_stop > 0;
     }
 
-    /// Is at its stop, now.
+    /// Notes that the stop is reached now.
     void ReachStop(TimeNs now)
     {
         m_left = m_stop;

@@ -61,7 +61,7 @@ class FlowSlots
         return m_slots[slot];
     }
 
-    /// Lets nobody hear of the flow's arrival. Its slot stays in use.
+    /// Withdraws a flow: its arrival is not reported. Its slot stays in use.
     void Withdraw(int slot)
     {
         m_slots[slot].graph = FlowSlot::kNone;

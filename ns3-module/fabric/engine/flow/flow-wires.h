@@ -1,4 +1,4 @@
-// At flow fidelity, flows put bytes and packets of data on the wire, and those of the ACKs that
+// The bytes and packets that flows put on the wire at flow fidelity, and those of the ACKs that
 // answer them. Internal to fabric/.
 #pragma once
 
@@ -12,7 +12,7 @@
 namespace legacy::fabric
 {
 
-/// A FlowWire has what a flow of `bytes` puts on the wire of a path with so many switches.
+/// A FlowWire has what a flow of `bytes` puts on the wire of a path with that many switches.
 struct FlowWire
 {
     int64_t bytes = -1; ///< payload
@@ -32,7 +32,7 @@ struct FlowWire
     }
 };
 
-/// FlowWires reckon with a transport, and remember the sizes of late.
+/// FlowWires compute sizes for one transport, and remember the latest ones.
 class FlowWires
 {
   public:

@@ -1,5 +1,5 @@
-// For data, links of the flow engine have their rates at present, by their schedules, less what
-// ACKs take. Internal to fabric/.
+// The rates that links of the flow engine have for data: their present rates, by their schedules,
+// less what ACKs take. Internal to fabric/.
 //
 // ACKs go the other way on routes of their own. Their part of a link is computed as if all
 // connections that are busy on it ran at one rate. A link of capacity C that carries the data of D
@@ -19,7 +19,7 @@ namespace legacy::fabric
 {
 
 /// LinkRates are those of all links of a topology. A link with a schedule is watched while it is
-/// busy: who watches waits for the end of each watch, and takes the rate again.
+/// busy: the watcher waits for the end of each watch, and takes the rate again.
 class LinkRates
 {
   public:
@@ -80,7 +80,7 @@ class LinkRates
         return static_cast<DirectedLink>(watch & UINT32_MAX);
     }
 
-    /// Forgets all watches, as the time of schedules is another one. All links are idle.
+    /// Forgets all watches, because the time of schedules has changed. All links are idle.
     void ForgetWatches();
 
     /// Returns the present rate of the slowest link, or its highest where nothing passes now.
