@@ -29,7 +29,7 @@ std::vector<FederatedPolicy> FederatedPolicies(const RunDirectory& run, const Su
 std::vector<Table> FederatedTables(const RunDirectory& run, const Summary& summary);
 
 // Returns a sentence about what clients without a server wait for: the parts of a training's
-// versions, in the mean over the clients.
+// versions, as means over the clients.
 std::string ExchangesWaitFor(std::span<const StepRow> versions);
 
 }  // namespace legacy::analysis

@@ -24,7 +24,7 @@ std::string ShowQuantity(double value, const std::string& unit, int digits = 3);
 // is no deviation.
 std::string ShowSpread(const Spread& spread, const std::string& unit, int digits = 3);
 
-// IntervalMarks stand before the ends of an interval.
+// IntervalMarks are written before the ends of an interval.
 struct IntervalMarks {
   const char* low = "";
   const char* high = "";

@@ -321,7 +321,7 @@ struct DoctorRow {
   }
 };
 
-// One step that fidelity auto simulated at packet fidelity beside flow fidelity.
+// One step that fidelity auto simulated at packet fidelity besides flow fidelity.
 struct FidelityRow {
   static constexpr const char* kFile = "fidelity.csv";
   std::string policy;

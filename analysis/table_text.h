@@ -18,9 +18,9 @@ struct Table {
 };
 
 // Return the table with its heading. In text, which has a rule, names in the first column and links
-// are shortened in the middle where the table would be wider than kTextWidth. On a terminal that is
-// narrower the columns that have no room stand below the others, with the names again; `terminal`
-// is its width.
+// are shortened in the middle where the table would be wider than kTextWidth. On a narrower
+// terminal the columns that have no room are placed below the others, with the names again;
+// `terminal` is its width.
 std::string RenderText(Table table, size_t terminal = OutputColumns());
 std::string RenderMarkdown(const Table& table);
 

@@ -48,7 +48,7 @@ struct Target {
 bool IsMetricName(const std::string& name);
 
 // Reads "85%" or "0.85" (of the task's first metric), "120", "top5=90%" or "perplexity=120". Throws
-// Error naming `key`. Whether the metric is one of the task's, FindMetric says.
+// Error naming `key`. FindMetric checks whether the metric is one of the task's.
 Target ParseTarget(const std::string& text, const std::string& key = "target");
 
 // Returns the metric of a target. Throws Error naming `key` where the task has none of that name,

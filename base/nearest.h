@@ -14,8 +14,8 @@ namespace legacy {
 size_t EditDistance(const std::string& a, const std::string& b);
 
 // Returns the entry of `known` that `name` may stand for: the same word but for hyphens and
-// capitals, the one that other programs call so ("lr" for "learning-rate"), or, of three letters or
-// more, the one nearest by edit distance; "" where none is near.
+// capitals, the one that has this name in other programs ("lr" for "learning-rate"), or, of three
+// letters or more, the one nearest by edit distance; "" where none is near.
 std::string Nearest(const std::string& name, const std::vector<std::string>& known);
 
 // Returns "; did you mean NEAREST?", or "" where none is near.

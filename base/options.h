@@ -1,6 +1,7 @@
-// A table of options says everything about the options of one struct: how each is called and
-// typed, what its text means, who reads it, and what help says. Command lines, YAML files, sweeps,
-// studies, Python and the handbook read tables, so that nothing about an option stands elsewhere.
+// A table of options says everything about the options of one struct: how each is called and typed,
+// what its text means, who reads it, and what help says. Command lines, YAML files, sweeps,
+// studies, Python and the handbook read tables, so that nothing about an option is written
+// elsewhere.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Texts that others wrote, line by line in words. Every message has the place in the file and stays
-// on one line, whatever the file contains.
+// Texts that others wrote are read line by line, as words. Every message has the place in the file
+// and stays on one line, whatever the file contains.
 #pragma once
 
 #include <cstddef>

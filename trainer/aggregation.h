@@ -37,9 +37,9 @@ struct StepTimes {
 // Returns the factor that brings a gradient's norm to at most `limit`.
 float ClipFactor(double limit, double squared_norm);
 
-// An Aggregation drives the policy, forms the mean of each step and records what was sent. Of
-// several processes, the policy of process 0 alone is asked: what it chose and what it needs to
-// know travel. Buckets, outcomes and feedback are process 0's, too.
+// An Aggregation drives the policy, forms the mean of each step and records what was sent. With
+// several processes, only the policy of process 0 is asked: its choices, and what it needs to know,
+// are sent between them. Buckets, outcomes and feedback are process 0's, too.
 class Aggregation {
  public:
   // A UnitGradient returns the host copy of a unit's gradient at the worker whose gradient a policy
@@ -97,7 +97,7 @@ class Aggregation {
   // Runs the policy's collective call of that moment, where it has one. `probes` has each worker's
   // probes by unit, and is empty in an announcement.
   void RunPolicyCall(PolicyMoment moment, std::span<const std::vector<Probe>> probes);
-  // Returns the bytes of one active worker's messages by unit, in the mean over the workers.
+  // Returns the bytes of one active worker's messages by unit, as the mean over the workers.
   std::vector<double> UnitBytes() const;
   // Returns the exposed seconds of each unit: those of its bucket, divided among the bucket's units
   // in proportion to `unit_bytes`. `buckets` and `bucket_seconds` have one length.

@@ -1,4 +1,4 @@
-// What gradients are the gradients of.
+// The loss of a step, of which gradients are taken.
 #pragma once
 
 #include <array>

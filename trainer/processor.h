@@ -31,7 +31,7 @@ inline const char* ProcessorText(Processor processor) {
 // Throws Error where this processor cannot run kernels of that setting.
 void CheckProcessor(Processor processor);
 
-// Returns the processor's name, as its maker has it: "AMD EPYC 7763 64-Core Processor".
+// Returns the processor's name, as its maker gives it: "AMD EPYC 7763 64-Core Processor".
 std::string ProcessorName();
 
 // A KernelEnvironment is the environment in which the libraries choose their kernels, and start no

@@ -1,6 +1,6 @@
-// Update work is the device work of a step on whole gradients and weights, beside the passes of the
-// model and compression: clipping, the optimizer, and what local steps need. The clock charges it
-// (clock/step_work.h).
+// Update work is the device work of a step on whole gradients and weights, besides the passes of
+// the model and compression: clipping, the optimizer, and what local steps need. The clock charges
+// it (clock/step_work.h).
 #pragma once
 
 #include <cstdint>

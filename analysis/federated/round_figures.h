@@ -18,8 +18,8 @@ std::string Figure(double value);
 std::string Percent(double share);
 std::string Percent(std::optional<double> share);
 
-// Returns the value below which `share` of the values lie, between neighbours by straight lines.
-// There must be one or more.
+// Returns the value below which `share` of the values lie, interpolated linearly between
+// neighbours. There must be one or more.
 double Quantile(std::vector<double> values, double share);
 
 // RoundFigures are the values of each round, or of those that have one. Seconds, USD and wire MB.
@@ -59,8 +59,8 @@ struct RoundTotals {
 // none count.
 RoundTotals TotalsTo(std::span<const RoundRow* const> rounds, int64_t version);
 
-// A Measure has a value of each round. It is told by median and 95th percentile, and, where it is
-// summed, by the sum.
+// A Measure has a value of each round. It is shown by its median and 95th percentile, and, where it
+// is summed, by the sum.
 struct Measure {
   std::string name;
   std::vector<double> values;

@@ -9,8 +9,8 @@
 
 namespace legacy::analysis {
 
-// Returns the picture of each decile's share of counted updates, by policy, and of all tasks where
-// that is another. Nothing: no policy has ten clients with a task.
+// Returns the picture of each decile's share of counted updates, by policy, and of its share of all
+// tasks where that differs. Nothing: no policy has ten clients with a task.
 std::optional<Picture> ParticipationPicture(const std::vector<FederatedPolicy>& policies);
 
 // Returns the picture of the shares of counted updates by staleness. Nothing: none is stale.

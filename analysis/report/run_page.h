@@ -1,5 +1,6 @@
 // The page of a single run is the page of a study (analysis/study/report/html.h): its networks are
-// the places of one axis. The run's verdict, tables, pictures and files stand around the figures.
+// the places of one axis. The run's verdict, tables, pictures and files are placed around the
+// figures.
 #pragma once
 
 #include <string>

@@ -15,9 +15,9 @@ namespace legacy::analysis {
 // (ReadNetworks), else empty.
 //
 // A policy is told apart from another where the 95 % t-interval of the ratios of their times,
-// paired by seed, excludes 1. The time to a target is known to one evaluation alone: the slower of
-// the two is taken to have reached it at its evaluation before. With one seed the evaluations
-// decide.
+// paired by seed, excludes 1. The time to a target is only known to within one evaluation: the
+// slower of the two is taken to have reached it at its previous evaluation. With one seed the
+// evaluations decide.
 std::string VerdictOf(const Summary& own, const std::vector<NetworkResult>& networks);
 
 }  // namespace legacy::analysis

@@ -45,9 +45,8 @@ CurveRow CurveRowOf(const std::vector<Cell>& cells, std::span<const Metric> metr
 StudyState StateOf(const std::string& text);
 
 // Throws Error on what no table can store: a target that is of none of the metrics, names of axes
-// that are no names of columns or equal one,
-// values that are given twice, a number of numbers that is not that of the values, points whose ids
-// are not their positions, seeds above 2^63 - 1.
+// that cannot be names of columns or equal one, values that are given twice, other than one number
+// for each value, points whose ids are not their positions, seeds above 2^63 - 1.
 void CheckTables(const Study& study);
 
 // True for a name of small letters, digits and _, of which the first is a letter.

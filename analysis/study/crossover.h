@@ -7,7 +7,7 @@
 //
 // A second crossover is computed from the times that the textbook predicts, steps to target x
 // alpha-beta time of a step (Hockney 1994; Thakur et al. 2005). It needs no simulation, and is
-// shown beside the first.
+// shown next to the first.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Crossing {
   double seconds = 0;  // TTA of both policies at x
   // True where the policy is faster just below x and slower just above; false for the reverse.
   bool faster_below = true;
-  Interval range;  // values of x that are possible where TTAs are known to one evaluation
+  Interval range;  // possible values of x, as TTAs are known to within one evaluation
 };
 
 enum class Verdict {
@@ -68,7 +68,7 @@ enum class Clock { kSimulated, kTextbook };
 Crossover CrossoverOf(const Study& study, const Facet& facet, size_t policy, size_t other,
                       Clock clock);
 
-// A BreakEven has a crossover beside the textbook's.
+// A BreakEven has a crossover and that of the textbook.
 struct BreakEven {
   Crossover simulated;
   Crossover textbook;

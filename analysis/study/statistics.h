@@ -5,10 +5,10 @@
 // All values of a metric are those of ShownMetric(study).
 //
 // Seeds are paired across policies, so the speed-up is a mean over seeds of TTA(baseline) /
-// TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A TTA is known to one
-// evaluation, and no interval is narrower than that. A training that ended before its target has no
-// TTA, but the TTA is known to be longer than the training. A ratio with one such TTA is a bound;
-// with two it is unknown.
+// TTA(policy): the geometric mean, with a 95 % t-interval of the logarithms. A TTA is known to
+// within one evaluation, and no interval is narrower than that. A training that ended before its
+// target has no TTA, but the TTA is known to be longer than the training. A ratio with one such TTA
+// is a bound; with two it is unknown.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct PairedRatio {
   uint64_t seed = 0;
   double ratio = 0;
   Bound bound = Bound::kExact;
-  Interval range = {};  // ratios that are possible where both TTAs are known to one evaluation
+  Interval range = {};  // possible ratios, as both TTAs are known to within one evaluation
 };
 
 // A Speedup is the mean ratio over seeds. It is exact where every pair is exact. It is a bound,

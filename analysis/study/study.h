@@ -17,7 +17,7 @@ namespace legacy::analysis {
 // Format 2 had accuracy alone.
 inline constexpr int kStudyFormat = 3;
 
-// Stands in Columns() for the unit of the metric that is shown (ShownMetric).
+// Placeholder in Columns() for the unit of the metric that is shown (ShownMetric).
 inline constexpr const char* kMetricUnit = "metric";
 
 // A StudyAxis is one dimension of the grid, besides policy and seed.

@@ -9,7 +9,7 @@
 
 namespace legacy::analysis {
 
-// A column's name is what stands above it in print, or a name of the CSV file.
+// A column's name is its heading in print, or its name in the CSV file.
 struct TableChoice {
   // Each of these keeps the rows with one of its values, and together they keep what all of them
   // keep: "dense,topk" for values of `policy`, "workers=8,16" for those of another column.

@@ -11,15 +11,14 @@
 namespace legacy::analysis {
 
 // Returns a sentence with the best value of the metric where no training that is done reached the
-// target; else
-// "".
+// target, otherwise "".
 std::string MissedWords(const Study& study);
 
 // Returns what the study has shown in one paragraph, with which its commands end: the time to
 // target along the numeric axis with the most values, at the first place of the other axes; or that
-// nobody reached the target. Where there is no such axis or no target, it is what the first place
-// shows: who is the fastest and where all end, or the parts of a step. It says why the fastest are
-// so and what would turn the order. "" where nothing is done.
+// no training reached the target. Where there is no such axis or no target, it is what the first
+// place shows: who is the fastest and where all end, or the parts of a step. It says why the
+// fastest are so and what would turn the order. "" where nothing is done.
 std::string StudyVerdict(const Study& study);
 
 // Describes time to target along the facet's axis: which policy is the fastest where, and by how

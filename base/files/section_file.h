@@ -3,8 +3,8 @@
 //   "LGSECT01"                  8 bytes
 //   sections                    their bytes, one after the other
 //   table                       for each section: u32 length of the name, name, u64 offset, u64
-//   bytes u64 offset of the table, u64 bytes of the file, u32 CRC-32 of all before it,
-//   "LGEND\0\0\0"
+//                               bytes
+//   u64 offset of the table, u64 bytes of the file, u32 CRC-32 of all before it, "LGEND\0\0\0"
 //
 // Numbers are little endian. The checksum is that of zlib.
 #pragma once

@@ -1,4 +1,4 @@
-// A try in a process of its own, for work that may crash or never end.
+// Work that may crash or never end is run in a process of its own.
 #pragma once
 
 #include <functional>

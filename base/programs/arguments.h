@@ -21,8 +21,8 @@ inline constexpr const char* kExitStatuses =
 // (1a2b3c4)".
 std::string VersionText();
 
-// Returns the group of an option in the help text: `group`, or a group beside it that --help=all
-// lists and --help leaves out.
+// Returns the group of an option in the help text: `group`, or a second group that --help=all lists
+// and --help leaves out.
 std::string HelpGroup(const std::string& group, bool usual);
 
 // Adds --help, and --version where `app` is a program. Help is wrapped to the terminal. Also adds

@@ -1,6 +1,6 @@
 // Long work gives up some time after its program was asked to stop: a step of many workers that
-// takes a minute, which nobody wants to wait for. Nothing of the work is kept then; what was saved
-// before it is what the program continues from.
+// takes a minute, which nobody wants to wait for. That work is lost then; the program continues
+// from what was saved before it.
 #pragma once
 
 #include "base/programs/program.h"
@@ -14,7 +14,7 @@ struct GivenUp {};
 // long work calls it at least once a second of its own, from any thread.
 void GiveUpIfLate();
 
-// Of handlers of signals. Lets GiveUpIfLate throw from now on. Returns false where there is no
+// For signal handlers: lets GiveUpIfLate throw from now on. Returns false where there is no
 // PatientScope, and where it does so already.
 bool BeLate();
 // Returns true inside of a PatientScope.

@@ -24,8 +24,8 @@ int ProgramStatus(const char* program, const std::function<int()>& run);
 // they are, so that it finds leaks.
 [[noreturn]] void RunProgram(const char* program, const std::function<int()>& run);
 
-// Returns how the reader of a hint calls a program, in the place of its name: as ./waf, which sets
-// LEGACY_LAUNCHER to what it was called by, ran this one ("./waf --run legacy-data"), or by its
+// Returns how the reader of a hint should call a program: in the way in which ./waf ran this one
+// ("./waf --run legacy-data"; it sets LEGACY_LAUNCHER to the name it was called by), or by its
 // name.
 std::string CommandOf(const std::string& program);
 

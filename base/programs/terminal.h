@@ -1,5 +1,5 @@
-// The width of the terminal, to which help, tables, lists, messages and progress are fitted. It is
-// told here alone.
+// The width of the terminal, to which help, tables, lists, messages and progress are fitted. No
+// other place asks for it.
 #pragma once
 
 #include <cstddef>

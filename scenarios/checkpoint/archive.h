@@ -71,8 +71,7 @@ class Saver {
   StateWriter& out_;
 };
 
-// A Loader reads values from bytes that nobody vouches for: it throws Error where they are no such
-// values.
+// A Loader reads values from untrusted bytes: it throws Error where they are not such values.
 class Loader {
  public:
   explicit Loader(StateReader& in) : in_(in) {}

@@ -2,8 +2,8 @@
 // is a section file (base/files/section_file.h), and says how long every file of the run was that
 // grows. docs/checkpoints.md describes when they are written and how a run continues from one.
 //
-// Fields of states have no names in a checkpoint, so that one is read by the version alone that
-// wrote it: each says in which format it is.
+// Fields of states have no names in a checkpoint, so only the version that wrote it can read it;
+// each checkpoint says in which format it is.
 #pragma once
 
 #include <chrono>
@@ -22,8 +22,8 @@
 
 namespace legacy {
 
-// The format of checkpoints and journals. It changes with any field of a state (fields.h, archive.h
-// and what Save of trainings, exchanges and learners write) that is new, gone or elsewhere.
+// The format of checkpoints and journals. It changes whenever a field of a state (fields.h,
+// archive.h and what Save of trainings, exchanges and learners write) is added, removed or moved.
 inline constexpr uint64_t kCheckpointFormat = 3;
 
 // The folder of checkpoints in a run directory.

@@ -34,7 +34,7 @@ struct LocalBatches {
 LocalBatches BatchesOf(int64_t samples, int64_t batch_size, int64_t steps);
 
 // Returns what local steps do with that optimizer, norm to which gradients are clipped (0: they are
-// not) and rule of an algorithm, for a model of so many elements.
+// not) and rule of an algorithm, for a model of that many elements.
 LocalStepWork LocalStepWorkOf(OptimizerKind optimizer, double clip, const ClientRule& rule,
                               int64_t elements);
 

@@ -34,7 +34,7 @@ struct PairPath {
   std::vector<fabric::LinkShare> shares = {};
 };
 
-// An ExchangeNetwork is of a request that has an exchange. Its PlanNetworks outlive it.
+// An ExchangeNetwork is the network of a request that has an exchange. Its PlanNetworks outlive it.
 class ExchangeNetwork {
  public:
   // Throws Error on places that the topology lacks.

@@ -35,7 +35,7 @@ class ExchangeRun : public PlanRun {
  private:
   // Returns what the next exchange asks of devices and network, by rank; valid until the next call.
   virtual const fabric::StepTraffic& NextTraffic() = 0;
-  // Hears of its end, at `start` + timing.total.
+  // Is told of its end, at `start` + timing.total.
   virtual void Timed(const fabric::StepTiming& /*timing*/, TimeNs /*start*/) {}
   // Completes the round, of which all exchanges have ended.
   virtual void Complete(PlannedRound& /*round*/) {}

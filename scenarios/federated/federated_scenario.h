@@ -22,7 +22,7 @@ std::vector<std::string> CouplingsOf(const Scenario& scenario);
 // nothing of messages that lose nothing.
 std::vector<std::string> UnreadFederatedOptions(const Method& method, const Scenario& scenario);
 
-// Returns whether a training that can be replayed reads the population beside the number of its
+// Returns whether a training that can be replayed reads the population besides the number of its
 // clients: groups may say for themselves which of their clients are available, and how many samples
 // they have, which weighs their selection.
 bool TrainingReadsPopulation(const PlanRequest& request);

@@ -81,7 +81,7 @@ class FederatedLearner : public Learner, public Workload {
   virtual std::optional<fabric::TaskWork> InFlight(uint64_t /*task*/) const { return std::nullopt; }
 };
 
-// An ExchangeLearner has none: all clients train, then exchange what they moved.
+// An ExchangeLearner has no server: all clients train, then exchange what they moved.
 class ExchangeLearner : public Learner {
  public:
   // Returns the number of fragments whose exchanges make a version, one after the other.
@@ -107,7 +107,7 @@ class FederatedLearners {
   virtual void Describe(nlohmann::json& /*versions*/) const {}
   // `request` and `recorder` outlive the learner, and `folder` is where client states go that
   // memory does not hold. Sets the request's buffer to that of the algorithm. `recorder`, which may
-  // be null, has no line of this training yet. Throws Error on options that do not go together.
+  // be null, has no line of this training yet. Throws Error on options that do not fit together.
   virtual std::unique_ptr<FederatedLearner> Make(const FederatedMethod& method, uint64_t seed,
                                                  PlanRequest& request, const std::string& folder,
                                                  Recorder* recorder) = 0;

@@ -106,7 +106,7 @@ struct ExchangeHop {
 
 inline constexpr size_t kMostHops = 100;
 
-// ExchangeFigures are what a plan without a server has beside its rounds.
+// ExchangeFigures are what a plan without a server has besides its rounds.
 struct ExchangeFigures {
   std::vector<ExchangeHop> hops;        // the kMostHops that take longest at their rates, first
   int64_t all_hops = 0;                 // how many there are
@@ -123,9 +123,8 @@ struct ExchangeFigures {
   fabric::UniformPath worst;  // the path of that closed form; a rate of 0: nothing is exchanged
 };
 
-// A Plan is the result. With a remedy it has rounds and prices: figures of each client and each
-// link
-// (`predicted`, `opening`, `links`, those of an exchange) are of the plan as it is.
+// A Plan is the result. With a remedy it has rounds and prices only: figures of each client and
+// each link (`predicted`, `opening`, `links`, those of an exchange) belong to the plan as it is.
 struct Plan {
   std::vector<PlannedRound> rounds;
   std::vector<ShortTask> short_tasks;

@@ -13,7 +13,7 @@
 
 namespace legacy {
 
-// Throws Error where the network of so many clients and their plan, with a server or an exchange,
+// Throws Error where the network of that many clients and their plan, with a server or an exchange,
 // would not fit the memory.
 void CheckMemory(int64_t clients, bool exchange);
 

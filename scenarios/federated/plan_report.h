@@ -18,7 +18,7 @@ std::vector<analysis::Table> ExchangeTables(const PlanRequest& request, const Pl
 // Returns sentences about what the rounds wait for: which part of the critical task, whether lines
 // that it shares with others, which group, and the slowest tenth of the clients.
 std::string WaitsFor(const PlanRequest& request, const Plan& plan);
-// Returns the sentence about what synchronisations wait for, beside what is possible.
+// Returns the sentence about what synchronisations wait for, compared with what is possible.
 std::string ExchangeWaitsFor(const Plan& plan);
 
 using analysis::Figure;

@@ -7,7 +7,7 @@
 
 namespace legacy {
 
-// Returns the local steps of a client with so many samples; 0 where its work is given in seconds.
+// Returns the local steps of a client with that many samples; 0 where its work is given in seconds.
 int64_t LocalSteps(const ClientWork& work, int64_t samples);
 
 analysis::RoundRow RowOf(const PlannedRound& round);

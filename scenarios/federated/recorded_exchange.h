@@ -11,7 +11,7 @@
 
 namespace legacy {
 
-// Returns the learner of one training of a record, whose versions have so many fragments. Record
+// Returns the learner of one training of a record, whose versions have that many fragments. Record
 // and rows outlive it. Throws Error where the record lacks the training.
 std::unique_ptr<ExchangeLearner> RecordedExchange(const Record& record, const std::string& policy,
                                                   uint64_t seed, const TrainingRows& rows,

@@ -28,7 +28,7 @@ struct ResumedPast {
 
 // Returns a learner that gives the recorded tasks up to the version of `present`, which was
 // restored from a checkpoint, and then continues it. So the network is simulated again from its
-// beginning, and nothing is trained twice but the tasks that were in flight.
+// beginning, and nothing is trained twice except the tasks that were in flight.
 std::unique_ptr<FederatedLearner> Resume(std::unique_ptr<FederatedLearner> present,
                                          const ResumedPast& past, const Scenario& scenario,
                                          PlanRequest& request);

@@ -26,7 +26,7 @@ struct UnitSums {
   }
 };
 
-// Returns the rows of layers.csv after so many versions.
+// Returns the rows of layers.csv after that many versions.
 std::vector<analysis::LayerRow> LayerRowsOf(std::span<const UnitSums> sums,
                                             std::span<const Unit> units, int64_t versions);
 // Returns the rows of decisions.csv, without decisions for versions after the last.

@@ -1,5 +1,5 @@
 // A workload says what the tasks of federated learning are: what they move, how long they work, and
-// what comes of their ends. A plan's tasks are numbers (plan.cc); those of a run train a model
+// what happens when they end. A plan's tasks are numbers (plan.cc); those of a run train a model
 // (learner.h), or were recorded.
 #pragma once
 
@@ -10,13 +10,13 @@
 
 namespace legacy {
 
-// TaskFigures are what tables tell of a task beside its bytes.
+// TaskFigures are what tables show of a task besides its bytes.
 struct TaskFigures {
   int64_t local_steps = 0;
   int64_t samples = 0;
 };
 
-// A TaskLoss is what local training tells of the losses of a task's samples.
+// A TaskLoss is what local training reports of the losses of a task's samples.
 struct TaskLoss {
   double mean = 0;
   double squares = 0;  // mean of their squares, where the selection reads it
@@ -34,9 +34,9 @@ class Workload {
   virtual fabric::TaskWork Expected(int client) = 0;
   // Returns what clients weigh in selections by samples; nothing: what the population says.
   virtual std::optional<int64_t> SamplesOf(int /*client*/) { return std::nullopt; }
-  // Hears of the end of a task. Returns its losses, where it counts and was trained.
+  // Is told of the end of a task. Returns its losses, where it counts and was trained.
   virtual std::optional<TaskLoss> Ended(const fabric::TaskRow& /*row*/) { return std::nullopt; }
-  // Hears of the end of a round, after those of its tasks and before the next task starts.
+  // Is told of the end of a round, after those of its tasks and before the next task starts.
   virtual void Round(const fabric::RoundRow& /*row*/) {}
   // Returns figures of a task, before its end.
   virtual TaskFigures FiguresOf(const fabric::TaskRow& /*row*/) { return {}; }

@@ -1,4 +1,4 @@
-// Measurements of an experiment beside each other: times over repetitions, differences between
+// Measurements of an experiment side by side: times over repetitions, differences between
 // fidelities, and how tables write them.
 #pragma once
 

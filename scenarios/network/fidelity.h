@@ -15,7 +15,7 @@ namespace legacy {
 // A FidelityChoice is the chosen fidelity and the reason.
 struct FidelityChoice {
   Fidelity fidelity = Fidelity::kFlow;  // kPacket or kFlow
-  int64_t samples = 0;                  // steps that are simulated with packets beside flows
+  int64_t samples = 0;                  // steps that are simulated with packets besides flows
   std::string reason;                   // one line
 };
 

@@ -13,7 +13,8 @@
 namespace legacy {
 
 // A SweepTable shows a sweep point by point, with the slowest worker's time at each fidelity. The
-// fidelities stand beside each other where a terminal of `columns` has room, else below each other.
+// fidelities are shown side by side where a terminal of `columns` has room, else one below the
+// other.
 class SweepTable {
  public:
   // `swept` has names of options, and `points` all values that they take.
@@ -30,7 +31,7 @@ class SweepTable {
     std::string time, rate, difference;
   };
 
-  // Returns a line in columns. `fidelity` is shown where fidelities stand below each other.
+  // Returns a line in columns. `fidelity` is shown where fidelities are one below the other.
   std::string Line(const std::vector<std::string>& values, const std::string& fidelity,
                    const std::function<Cells(Fidelity)>& cells) const;
 

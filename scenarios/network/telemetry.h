@@ -23,8 +23,8 @@ struct TelemetrySample {
   double Rate(fabric::DirectedLink link) const;
 };
 
-// A TelemetryRecorder keeps the samples of the last graph. It costs nothing but the reading of all
-// links once in a window.
+// A TelemetryRecorder keeps the samples of the last graph. Its only cost is reading all links once
+// in a window.
 class TelemetryRecorder {
  public:
   // `with_roce`: queue pairs and buffers are recorded too. `option` is for messages.

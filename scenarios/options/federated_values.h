@@ -18,7 +18,7 @@ namespace legacy {
 
 // Return what the text of an option stands for. Throw Error naming `key` and what is allowed.
 //
-// Return nothing for "": what nobody gave.
+// Return nothing for "": the option was not given.
 std::optional<int64_t> ParseElements(const std::string& text, const std::string& key);
 // Returns USD per GB there and back: "0.02" each way, or "0.02/0.09".
 std::optional<std::array<double, 2>> ParsePrices(const std::string& text, const std::string& key);

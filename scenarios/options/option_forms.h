@@ -1,5 +1,5 @@
-// Forms of rows that scenarios alone have, beside those of base/option_forms.h. Only the files that
-// list options include this.
+// Forms of rows that scenarios alone have, besides those of base/option_forms.h. Only the files
+// that list options include this.
 #pragma once
 
 #include <string>

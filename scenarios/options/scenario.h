@@ -134,7 +134,7 @@ struct Scenario : FabricOptions {
   Parsed<ParseIndexCoding> index = "auto";  // coding of positions; none: the shortest
   std::map<std::string, Method> methods;    // the user's own, by name
 
-  // network, beside its fabric
+  // network, besides its fabric
   Parsed<ParseNetworkSchedule> network_schedule = "none";  // rates and delays that change
   // Further networks on which the same trainings are timed: none, auto, or NAME:KEY=VALUE,...;...
   // (further_networks.h).
@@ -208,7 +208,7 @@ void LoadScenarioText(const std::string& text, const std::string& name, Scenario
 // TargetAmong.
 void ValidateScenario(const Scenario& scenario);
 
-// This stands in Scenario::batch until the batch of the shape (training.layers) is taken.
+// Scenario::batch has this value until the batch of the shape (training.layers) is taken.
 inline constexpr int kUsualBatch = 0;
 
 // Returns the scenario from which options of a shape's run (training.layers) start: one seed, the
@@ -230,7 +230,7 @@ std::string TimesOfText(const Scenario& scenario);
 // Returns the scenario from which options of federated learning start.
 Scenario FederatedDefaults();
 
-// Returns the scenario from which options of a training on such data start: `defaults`, but for
+// Returns the scenario from which options of a training on such data start: `defaults`, and for
 // text and ratings with a small model and an optimizer that fit them.
 Scenario TaskDefaults(const Scenario& defaults, TaskKind task);
 

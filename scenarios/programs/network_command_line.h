@@ -1,6 +1,6 @@
 // Command line of legacy-network: an experiment by default, and the subcommands topo, pfc and
-// validate. Their options are rows of tables, but for --warm and --cold, which are short for a
-// value of a row, and those of validate, which developers alone use.
+// validate. Their options are rows of tables, except --warm and --cold, which are short for a value
+// of a row, and those of validate, which developers alone use.
 #pragma once
 
 #include <optional>

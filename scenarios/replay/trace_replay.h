@@ -1,6 +1,6 @@
 // A trace replay times the user's own trace on a simulated network. The trace has the messages of a
 // training and its device times, measured anywhere. The code is that which times our own trainings
-// (timing.h). Methods that the scenario names beside those of the trace compress its gradients
+// (timing.h). Methods that the scenario names besides those of the trace compress its gradients
 // (trace_methods.h).
 #pragma once
 

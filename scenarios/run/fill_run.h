@@ -1,5 +1,6 @@
 // A run directory is filled in one way, whatever is trained, replayed or read from a trace: it is
-// made or continued, its trainings run, and it is said how to continue if they were interrupted.
+// made or continued, its trainings run, and a message says how to continue if they were
+// interrupted.
 #pragma once
 
 #include <cstdint>

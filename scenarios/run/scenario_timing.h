@@ -71,7 +71,7 @@ class ScenarioTiming {
   bool Packets() const { return *scenario_.fidelity == Fidelity::kPacket; }
   // Returns the setup for people: "16 workers on fat-tree-k4 (packed), 1Gbps, packet fidelity".
   std::string Description() const;
-  // Returns the options beside it that shape a step's time: "transport datacenter; no stragglers".
+  // Returns the other options that shape a step's time: "transport datacenter; no stragglers".
   std::string Conditions() const;
   // Returns the warning of ClockWarning for the first entry that has one; empty: none.
   std::string Warning() const;

@@ -1,7 +1,7 @@
 // `legacy-scenario advise` and `legacy-federated advise` answer "should I compress, and with what?"
 // by a small study of short trainings. They are replayed on the user's network and on links from a
 // tenth to ten times its rate, which shows the break-even. Links of federated clients are their
-// access lines, all of which become slower and faster together.
+// access lines, which all change speed together.
 #pragma once
 
 #include <cstdint>

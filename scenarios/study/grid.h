@@ -29,14 +29,15 @@ namespace legacy {
 // OptionTexts are keys of options with the options' texts.
 using OptionTexts = std::map<std::string, std::string>;
 
-// Places are where keys stand in the file, as "study.yaml:4:22: ".
+// Places say where in the file keys are, as "study.yaml:4:22: ".
 using Places = std::map<std::string, std::string>;
 
 // A GridAxis is one axis with its values.
 struct GridAxis {
   analysis::StudyAxis axis;           // policy and seed are no axes: they belong to the scenario
   std::vector<OptionTexts> settings;  // settings of each value
-  // Of each value, where its options stand that have a place of their own, and, under "", itself.
+  // For each value, the places of its options that have one of their own, and, under "", its own
+  // place.
   std::vector<Places> places;
 };
 
@@ -50,7 +51,7 @@ struct StudyDefinition {
   // The same options over the defaults of a shape, for points with `layers`.
   Scenario shape_scenario = ShapeDefaults();
   std::vector<GridAxis> axes;
-  // Where the options stand that every point has, and, under "", their section.
+  // The places of the options that every point has, and, under "", that of their section.
   Places places;
   // Positions of each point's values, axis by axis: the full grid less `exclude`, then `include`.
   struct Combination {
@@ -75,8 +76,9 @@ Scenario ScenarioOf(const StudyDefinition& definition,
 std::string PointText(const StudyDefinition& definition,
                       const StudyDefinition::Combination& combination);
 
-// Returns the error of a point: where the option stands that `error` names, or the value that the
-// point has and the first one has not, or the section of what they share; then the point.
+// Returns the error of a point. It begins with the place of the option that `error` names, or of
+// the value that the point has and the first one has not, or of the section that they share; then
+// comes the point.
 Error PointError(const StudyDefinition& definition, size_t point, const Error& error);
 
 // Checks the scenario of the first point, and then, for each value, of the first point that has it.

@@ -31,7 +31,7 @@ struct DraftAxis {
 
   // Returns the position of the value with that text or number.
   std::optional<size_t> Find(const std::string& text) const;
-  // Adds a new value, which its options must accept, and which stands at `place` in the file. An
+  // Adds a new value, which its options must accept, and which is at `place` in the file. An
   // included value goes where numbers ascend; all others go to the end. Throws Error.
   void Add(const std::string& text, const std::string& place, bool included);
 };

@@ -1,4 +1,4 @@
-// Command lines for a shell, and programs that run beside this one.
+// Command lines for a shell, and programs that run alongside this one.
 #pragma once
 
 #include <chrono>

@@ -26,8 +26,8 @@ std::unique_ptr<StepSource> Lead(const TrainingRequest& request,
                                  ProcessGroup& processes);
 
 // Returns how this process was started as one of several, by a launcher or now by a fork
-// (run.processes); nothing: it is alone. Throws Error on scenarios that so many processes cannot
-// run.
+// (run.processes); nothing: it is alone. Throws Error on scenarios that this number of processes
+// cannot run.
 std::optional<Launch> LaunchOf(const Scenario& scenario);
 
 // Joins the processes, which need the same text `same`, and lets process 0 run, `run`, while the

@@ -1,7 +1,7 @@
 // Step sources provide the steps of a comparison: from a data set and a model that is trained
 // (trained_sources.cc), from the shape of a model that is not (shapes/drawn_sources.cc), or from
-// both (shapes/joined_sources.cc). A
-// comparison makes a source for each of its trainings, and times all of them in the same way.
+// both (shapes/joined_sources.cc). A comparison makes one source for each of its trainings, and
+// times all of them in the same way.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ void SolveKernels(const std::vector<MeasuredPart>& parts, Profile& profile);
 // exchanges on the processor work.
 void MeasureKernels(const KernelSizes& sizes, const Repetition& repetition, Profile& profile);
 
-// A CheckedScheme has a profile's charges for a scheme's step beside the step's times, for four
+// A CheckedScheme has a profile's charges for a scheme's step and the step's times, for four
 // workers.
 struct CheckedScheme {
   SchemeCase scheme;

@@ -1,6 +1,6 @@
-// Scheme speed is the time of a step of a unit's exchange on this processor, beside the work that
-// its collective calls name. Measured profiles take the codecs' rates from it, and their charges
-// are checked against it.
+// Scheme speed is the time of a step of a unit's exchange on this processor, with the work that its
+// collective calls name. Measured profiles take the codecs' rates from it, and their charges are
+// checked against it.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace legacy {
 
-// What every local step does beside forward and backward pass.
+// What every local step does besides forward and backward pass.
 struct LocalStepWork {
   std::vector<std::string> update_kernels;  // of all elements: the optimizer's
   WorkList corrections;                     // clipping, and what the algorithm adds

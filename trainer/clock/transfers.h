@@ -66,9 +66,9 @@ std::optional<fabric::CollectiveAlgorithm> ParseAlgorithm(std::string_view text,
                                                           Collective collective);
 
 // Reads a list of algorithms, each of which carries the collective calls that it can; the others
-// keep the defaults of TransferOptions. A parameter server carries all calls, and stands alone.
-// Throws Error naming `option` for algorithms that carry no call here, or that need more than
-// messages (groups, switches that add, shards).
+// keep the defaults of TransferOptions. A parameter server carries all calls, so it must be the
+// only one in the list. Throws Error naming `option` for algorithms that carry no call here, or
+// that need more than messages (groups, switches that add, shards).
 TransferOptions ParseAlgorithms(const std::string& text, const std::string& option);
 
 // Returns the fabric's collective for one call, of a gradient of `elements` values. Where not all

@@ -65,7 +65,7 @@ class ImageFolder {
   std::filesystem::path file(bool training, int64_t sample) const;
   bool from_cache() const { return from_cache_; }
   // Returns what of the folder is not read, a line each: how many files of which suffixes, folders
-  // beside train/ and val/.
+  // besides train/ and val/.
   const std::vector<std::string>& Unread() const { return unread_; }
 
   // Writes an image into `out`, 3 x size x size, red, green and blue planes. Another image of the

@@ -28,8 +28,8 @@ struct ImageListing {
 // Lists the folder's classes and its files. Throws Error, which says what `layout` it must have.
 ImageListing ListFolder(const std::filesystem::path& folder, const std::string& layout);
 
-// Returns a text that changes with every file that comes to one of the folders or goes, as the
-// times of folders do; "" where one is too young to tell, or not there.
+// Returns a text that changes with every file that is added to one of the folders or removed from
+// it, as the times of folders do; "" where one is too young to tell, or not there.
 std::string FolderKey(const std::filesystem::path& folder, const std::vector<std::string>& listed);
 
 // Returns what a cache keeps of a listing, with the key of its folders.

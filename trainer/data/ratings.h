@@ -15,9 +15,8 @@
 
 namespace legacy {
 
-// Ratings are implicit: how a user rated an item does not matter, only that there is a
-// rating. Users and items
-// are numbered from 0 in the order of their first appearance in the file.
+// Ratings are implicit: it does not matter how a user rated an item, only that there is a rating.
+// Users and items are numbered from 0 in the order of their first appearance in the file.
 struct Ratings {
   std::string name;  // of the data set
   int32_t users = 0;
@@ -31,7 +30,7 @@ struct Ratings {
   std::vector<int32_t> held_out;
   int64_t lines = 0;     // ratings in the file
   int64_t repeated = 0;  // of them those of an item that the user had already rated
-  int negatives = 99;    // items that evaluation draws beside the held-out one, an option
+  int negatives = 99;    // items that evaluation draws besides the held-out one, an option
   bool from_cache = false;
 
   int64_t pairs() const { return static_cast<int64_t>(train_items.size()); }

@@ -10,7 +10,7 @@
 namespace legacy {
 
 // Returns a line for each part of the files that is not read: other labels, values of ratings; and
-// for each file of a set that is not there and not missed. Folders of images say it themselves
+// for each file of a set that is absent but not needed. Folders of images say it themselves
 // (ImageFolder::Unread).
 std::vector<std::string> UnreadParts(const CatalogEntry& entry, const std::filesystem::path& root);
 

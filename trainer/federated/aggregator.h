@@ -103,7 +103,7 @@ class Aggregator {
 
   // Returns what travels down with the model (c of SCAFFOLD); empty where nothing does.
   virtual std::span<const float> Downlink() const { return {}; }
-  // Renews a client's state, zeros at first, by its counted update. It is called before Add.
+  // Updates a client's state, zeros at first, by its counted update. It is called before Add.
   virtual void Advance(const ClientUpdate& update, std::span<float> state) const;
 
   virtual void Save(StateWriter& out) const = 0;

@@ -32,7 +32,7 @@ struct FragmentTurn {
   int64_t end = 0;
 };
 
-// Returns the turns of so many fragments in a version of `steps` local steps, as evenly as whole
+// Returns the turns of that many fragments in a version of `steps` local steps, as evenly as whole
 // steps go. Throws Error where a turn has no step, or none before the fragment leaves.
 std::vector<FragmentTurn> TurnsOf(int fragments, int64_t overlap, int64_t steps);
 

@@ -57,8 +57,8 @@ class ProcessGroup {
   // Moves bytes from one process to another, which returns them; all others return nothing.
   virtual Bytes Move(ByteSpan bytes, int from, int to) = 0;
 
-  // Throws GroupError where this process knows that the group ends. Whoever waits for other
-  // processes without a call of the group asks again and again.
+  // Throws GroupError where this process knows that the group ends. Code that waits for other
+  // processes without a call of the group has to call this again and again.
   virtual void Check() {}
   // Has `carrier` gather what is too long for the first message of AllGather; null: nothing has.
   // All processes call it before the same call.

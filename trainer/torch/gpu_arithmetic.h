@@ -1,4 +1,5 @@
-// How LibTorch computes on a GPU: alike in trainings and where their operations are measured.
+// How LibTorch computes on a GPU: in the same way in trainings and where their operations are
+// measured.
 #pragma once
 
 namespace legacy {

@@ -35,7 +35,7 @@ std::string Cell(const std::string& text);  // text of a data file, in quotes
 inline constexpr int kCensoredMark = 8;  // open triangle: the target was not reached
 inline constexpr const char* kGrey = "#555555";
 inline constexpr const char* kBoundCell = "#DDDDDD";  // a cell of a map that is no result
-inline constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to so many times it
+inline constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to this many times it
 
 double DeviationOf(const Spread& spread);  // deviation; 0 where it is not known
 

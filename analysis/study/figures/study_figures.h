@@ -1,5 +1,5 @@
 // gnuplot draws the printed figures of a study as SVG, PNG and PDF from a data file (NAME.dat) and
-// a script (NAME.gp), which stay beside them, so that a user can restyle them.
+// a script (NAME.gp), which are kept next to them, so that a user can restyle them.
 //
 // Figures: time-to-target over each numeric axis, speed-up maps over pairs of numeric axes, who
 // gains where, break-even, parts of a step's time, the metric against bytes and against simulated

@@ -16,7 +16,7 @@
 
 namespace legacy::analysis {
 
-// RunParts are what the page of a single run shows beside the figures of its networks.
+// RunParts are what the page of a single run shows besides the figures of its networks.
 struct RunParts {
   std::string verdict;
   std::vector<std::string> shown;  // policies whose curves are drawn at first, as in its pictures

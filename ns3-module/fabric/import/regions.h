@@ -32,9 +32,9 @@ namespace legacy::fabric
 /// directions' measurements), and the rate and price of each direction. The rates were measured
 /// between single machines, and:
 /// * core per-host gives each host those rates. A host's own line has the largest rate of its row
-/// as
-///   it sends, and of its column as it receives (at most host_rate, where that is given); a link's
-///   direction has the measured rate times the hosts of the region that it leaves, at least one;
+///   as it sends, and of its column as it receives (at most host_rate, where that is given); a
+///   link's direction has the measured rate times the hosts of the region that it leaves, at least
+///   one;
 /// * core shared takes the measured rate for the link, whatever the number of hosts.
 /// Throws Error with file and line on pairs that are missing (unless `missing` is a rate), suspect
 /// (unless `suspect` is allow), given twice or no numbers, and on regions that the matrix lacks.

@@ -149,8 +149,7 @@ class Population
 ///
 ///   broadband[:down=100Mbps,up=20Mbps,delay=20ms]   every client the same
 ///   phones         lines and devices of phones: lognormal, fitted to the mean link speeds of 19
-///   phones
-///                  and the AI-Benchmark scores of 333 (Yang et al., WWW 2021)
+///                  phones and the AI-Benchmark scores of 333 (Yang et al., WWW 2021)
 ///   silos:FILE     CSV name,region,down,up,delay,profile,slowdown,price_hour, one line a silo;
 ///                  columns after `up` may be left out
 ///   FILE.yaml      see above

@@ -51,7 +51,7 @@ std::unique_ptr<Network> BuildNetwork(const NetworkRequest& request);
 void MakeReady(Network& network, const NetworkRequest& request);
 
 // Says on standard error, once for each text in a process, what a topology's file left open and
-// what it says that nobody used. These lines are for people; no result depends on them.
+// what in it was not used. These lines are for people; no result depends on them.
 void SayImported(const std::string& text, const fabric::ImportReport& report);
 
 // Returns `channels`, or where that is 0 those of the topology's file, else 1.

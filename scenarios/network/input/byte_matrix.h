@@ -1,4 +1,4 @@
-// A byte matrix has the bytes that each worker of an all-to-allv sends to each other one.
+// A byte matrix has the bytes that each worker of an all-to-allv sends to each of the others.
 #pragma once
 
 #include <cstdint>

@@ -19,8 +19,8 @@ class HostNames {
   // object.
   HostNames(const fabric::Topology& topology, const std::map<int64_t, int>& numbers);
 
-  // Return the node of a host. A name that is a number wins over that number. Throw Error naming
-  // `where` on anything else, such as a switch.
+  // Return the node of a host. A name that is a number takes precedence over that number. Throw
+  // Error naming `where` on anything else, such as a switch.
   int Find(const std::string& text, const std::string& where) const;
   int FindNumber(int64_t number, const std::string& where) const;
 

@@ -54,7 +54,7 @@ class RoceChecks {
 
 // Return the checks of each part: times of ASTRA-sim's RDMA model; closed forms; what papers say of
 // their testbeds and simulations, of which most rows compare the sign alone; and trains of frames
-// beside single frames.
+// compared with single frames.
 RoceChecks Anchors();
 RoceChecks ClosedForms();
 RoceChecks PublishedTrends();

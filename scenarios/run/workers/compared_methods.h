@@ -38,7 +38,7 @@ class ComparedMethods {
   // Returns a text about the memory of the largest training, where it is large; otherwise nothing.
   const std::string& MemoryText() const { return memory_text_; }
   bool DependsOnNetwork(const Method& method) const;
-  // Returns the number of trainings of a seed that so many networks need.
+  // Returns the number of trainings of a seed that this number of networks needs.
   int64_t TrainingsOn(const Method& method, size_t networks) const {
     return DependsOnNetwork(method) ? static_cast<int64_t>(networks) : 1;
   }
@@ -46,10 +46,10 @@ class ComparedMethods {
   // beforehand.
   int64_t DifferentSteps(const Method& method, const StepSource& training) const;
 
-  // Makes a training's source. `log` receives the method's description; null: nobody does.
+  // Makes a training's source. `log` receives the method's description; null: it is not written.
   std::unique_ptr<StepSource> MakeSource(const Method& method, uint64_t seed,
                                          std::FILE* log = nullptr);
-  // Does the same with the policies of `others` further networks beside the method's; `policy`
+  // Does the same with the policies of `others` further networks besides the method's; `policy`
   // becomes all of them. They live as long as the source.
   std::unique_ptr<StepSource> MakeSharedSource(const Method& method, uint64_t seed, size_t others,
                                                NetworksPolicy** policy);

@@ -1,6 +1,6 @@
 // A training whose policy or scheme reads the network is one training for several networks while
 // all decisions are the same. While it runs for the first network, it is timed on the others, too,
-// and their policies are asked beside its own (compress/policies/networks_policy.h). What would
+// and their policies are asked along with its own (compress/policies/networks_policy.h). What would
 // have been written for a network is kept; it counts if no decision differed until the end.
 #pragma once
 
@@ -36,7 +36,7 @@ class RowBuffer : public RunSink {
   std::vector<Row> rows_;
 };
 
-// A TimedTwin is a further network on which a training is timed beside its own.
+// A TimedTwin is a further network on which a training is timed besides its own.
 struct TimedTwin {
   ScenarioTiming* timing = nullptr;
   Bytes before;  // state of `timing` without this training

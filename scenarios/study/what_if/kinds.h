@@ -26,8 +26,8 @@ void ApplyToClients(const WhatIfQuestion& question, Scenario& scenario);
 std::map<std::string, std::string> UnreadByWorkers(const Scenario& scenario);
 std::map<std::string, std::string> UnreadByClients(const Scenario& scenario);
 
-// Returns the places at which the server of a scenario of clients may stand; empty: its lines meet
-// in one switch.
+// Returns the places at which the server of a scenario of clients may be; empty: its lines meet in
+// one switch.
 std::vector<std::string> PlacesOfServer(const Scenario& scenario);
 
 }  // namespace legacy

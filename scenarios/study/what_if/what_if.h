@@ -30,7 +30,7 @@ namespace legacy {
 
 class RecordedRun;
 
-// A MeanTask is what the tasks of a federated training move and work in the mean; every task of a
+// A MeanTask is what the tasks of a federated training move and work on average; every task of a
 // plan is one. Work is seconds on a client with a slowdown of 1.
 struct MeanTask {
   int64_t down_bytes = 0;
@@ -59,7 +59,7 @@ struct WhatIfGroup {
 };
 
 // WhatIfRefused are trainings that share everything but policy and seed, and whose learning on
-// another network nobody can tell without training.
+// another network cannot be known without training.
 struct WhatIfRefused {
   std::string label;
   std::vector<std::string> policies;
@@ -81,8 +81,8 @@ struct WhatIfStudy {
   std::set<std::string> topologies;  // topologies of the study; only these may be files
 };
 
-// A WhatIfRound has what federated trainings tell of a version: mean seconds from one to the next,
-// in which the critical task downloads, works and uploads, and the rest is waiting.
+// A WhatIfRound has what federated trainings report of a version: mean seconds from one to the
+// next, in which the critical task downloads, works and uploads, and the rest is waiting.
 struct WhatIfRound {
   double download = 0;
   double work = 0;
@@ -91,7 +91,7 @@ struct WhatIfRound {
   std::optional<double> usd_to_target;  // of transfers and hours of clients
 };
 
-// A WhatIfPlan has what a plan tells beside the times of its rounds. Seconds, wire MB, USD of
+// A WhatIfPlan has what a plan reports besides the times of its rounds. Seconds, wire MB, USD of
 // transfers and hours of clients; sums are over all rounds.
 struct WhatIfPlan {
   std::string command;  // the command line that plans the same
@@ -158,13 +158,12 @@ class WhatIf {
   // Returns the keys that the network of a question does not read, with the reason.
   std::map<std::string, std::string> Unread(const WhatIfQuestion& question) const;
 
-  // Returns the places at which the server of a group of clients may stand; empty: there are none.
+  // Returns the places at which the server of a group of clients may be; empty: there are none.
   std::vector<std::string> Places(size_t group) const;
 
   // Returns the answer. Any thread may ask; questions are answered one after the other, and the
   // last ones are memoised. `stopped` is called between steps, or transfers of clients. Throws
-  // Error or Error on invalid questions, and WhatIfStopped after `limit_seconds` of work or
-  // waiting.
+  // Error on invalid questions, and WhatIfStopped after `limit_seconds` of work or waiting.
   std::shared_ptr<const WhatIfAnswer> Answer(const WhatIfQuestion& question, double limit_seconds,
                                              const std::function<bool()>& stopped);
 

@@ -1,5 +1,5 @@
-// What is made of data files once is kept in cache files: some sections of numbers or bytes, with
-// their length and a checksum, mapped into memory when they are read.
+// Cache files keep what is made from data files, so that it is made only once: sections of numbers
+// or bytes, with their length and a checksum, mapped into memory when they are read.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class Section {
   std::span<const std::byte> bytes_;
 };
 
-// Writes a cache file beside `file` and renames it. `kind` says what it holds, in at most 31
+// Writes a cache file next to `file` and renames it. `kind` says what it holds, in at most 31
 // characters. Throws Error where it cannot be written.
 void WriteCacheFile(const std::filesystem::path& file, const std::string& kind,
                     std::span<const Section> sections);

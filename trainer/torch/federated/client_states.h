@@ -44,7 +44,7 @@ class ClientStates {
   std::optional<NumberedState> Residual(int64_t client) const;   // with the version of its base
   std::optional<NumberedState> Optimizer(int64_t client) const;  // with its steps
   std::optional<std::vector<float>> Statistics(int64_t client) const;
-  // Returns what the algorithm keeps of a client: so many zeros at first.
+  // Returns what the algorithm keeps of a client: that many zeros at first.
   std::vector<float> Control(int64_t client, size_t elements) const;
   void KeepControl(int64_t client, const std::vector<float>& values);
   // Returns the local steps of a client's counted tasks.
@@ -54,7 +54,7 @@ class ClientStates {
   // Which versions clients have, with a downlink of deltas.
   const DownlinkLedger& ledger() const { return ledger_; }
 
-  // Renews what the client of a counted task keeps, except for the algorithm.
+  // Updates what the client of a counted task keeps, except for the algorithm.
   void Keep(const LiveTask& done);
 
   // Append and restore what is not in the store, which saves itself.

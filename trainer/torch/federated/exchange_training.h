@@ -7,11 +7,11 @@
 //
 // With P fragments, or an overlap of T steps (AggregatorTraits), the exchange streams (Streaming
 // DiLoCo: Douillard et al., 2025, arXiv:2501.18512). A version of H local steps has P turns of
-// about H/P. In its turn a fragment is sent T steps before the end, as what each client's own
-// weights of it differ from the last version of it; at the end it arrives, its next version is made
-// of the mean, and each client takes mix x own + (1 - mix) x new weights there. All other weights
-// stay the client's own, as does its optimizer. With one fragment and no overlap all of this is the
-// exchange of above, to the bit.
+// about H/P. In its turn a fragment is sent T steps before the end, as the difference of each
+// client's own weights from the fragment's last version; at the end it arrives, its next version is
+// made of the mean, and each client takes mix x own + (1 - mix) x new weights there. All other
+// weights stay the client's own, as does its optimizer. With one fragment and no overlap all of
+// this equals the exchange above, to the bit.
 #pragma once
 
 #include <cstdint>
@@ -53,8 +53,7 @@ class ExchangeTraining {
  public:
   // `task` and `partition` outlive it. Of the options, `scheme`, `downlink`, `memory`,
   // `residual_decay`, `residual_age`, `masked_bytes` and `drop_diverged` are the server's. Throws
-  // Error on options out of range, and on algorithms, schemes and policies that do not go without a
-  // server.
+  // Error on options out of range, and on algorithms, schemes and policies that need a server.
   ExchangeTraining(const FederatedOptions& options, const Task& task, const ModelRequest& model,
                    const Partition& partition, const ExchangeMethods& methods);
   ~ExchangeTraining();

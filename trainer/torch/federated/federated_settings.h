@@ -69,10 +69,10 @@ struct FederatedKey {
 // Throws Error on options out of range.
 void CheckFederated(const FederatedOptions& options);
 // The same for a training with a server, and throws Error where algorithm, weighting and policy do
-// not go with the options.
+// not fit the options.
 void CheckServed(const FederatedOptions& options, const AggregatorTraits& traits,
                  Weighting weighting, const Policy& policy);
-// Returns the algorithm for so many elements. Throws Error where its text is wrong.
+// Returns the algorithm for that many elements. Throws Error where its text is wrong.
 std::unique_ptr<Aggregator> AggregatorOf(const FederatedOptions& options, int64_t numel,
                                          int64_t clients);
 // Returns the elements of a model of such layers.
@@ -87,15 +87,15 @@ bool KeepsOptimizer(const FederatedOptions& options, const AggregatorTraits& tra
 // Returns a client's task, without rates and what it starts from.
 LocalTask LocalTaskOf(const FederatedOptions& options, const FederatedKey& key,
                       std::span<const int64_t> samples);
-// Returns the learning rates of the steps of a task, by a client of so many samples among so many
-// clients, whose counted tasks had first_step steps. `options` outlives them.
+// Returns the learning rates of the steps of a task, by a client of that many samples among that
+// many clients, whose counted tasks had first_step steps. `options` outlives them.
 std::function<double(int64_t step)> LocalRatesOf(const FederatedOptions& options, int64_t samples,
                                                  int64_t clients, int64_t version,
                                                  int64_t first_step);
 // Returns the mean rate of a task's steps, whose update has moved by rate and steps alone where
 // rates are constant.
 double MeanRate(const LocalTask& task, int64_t steps);
-// Returns the bytes that go up in the place of so many: more of them with masks.
+// Returns the bytes that go up in the place of these: more with masks.
 int64_t MaskedBytes(const FederatedOptions& options, int64_t bytes);
 
 }  // namespace legacy

@@ -35,7 +35,7 @@ namespace legacy {
 class FederatedTraining {
  public:
   // `task` and `partition` outlive it; `store` too, and it has nothing of other trainings. Throws
-  // Error on options out of range, and on those that do not go together.
+  // Error on options out of range, and on those that do not fit together.
   FederatedTraining(const FederatedOptions& options, const Task& task, const ModelRequest& model,
                     const Partition& partition, std::unique_ptr<Policy> policy, ClientStore& store);
   ~FederatedTraining();

@@ -37,7 +37,7 @@ struct LocalTask {
   int64_t client = 0;
   std::span<const int64_t> samples;  // of the client
   int64_t epochs = 1;
-  int64_t steps = 0;            // where above 0, so many steps instead of epochs
+  int64_t steps = 0;            // where above 0, that many steps instead of epochs
   int64_t from = 0;             // steps of these that were made before; it continues after them
   std::span<const float> base;  // weights that it starts from, flat
   // Statistics of batch norm that it starts from, flat; empty: those of the request.
@@ -112,7 +112,7 @@ class LocalTrainer {
   std::vector<float> gradient_;  // of a step, flat
 };
 
-// Evaluates the model of a version on the task's whole test set, in parts of so many samples.
+// Evaluates the model of a version on the task's whole test set, in parts of that many samples.
 // Throws Error that names the version where loss or a metric is not finite.
 Evaluation EvaluateOn(const Task& task, Model& model, int64_t version, int64_t batch,
                       WorkerPool& pool);

@@ -1,4 +1,4 @@
-// A task pool trains the tasks of clients beside the simulation that started them.
+// A task pool trains the tasks of clients in parallel with the simulation that started them.
 #pragma once
 
 #include <condition_variable>

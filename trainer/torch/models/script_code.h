@@ -1,4 +1,4 @@
-// What the code of a TorchScript module may do beside computing, found in its graph.
+// What the code of a TorchScript module may do besides computing, found in its graph.
 #pragma once
 
 #include <torch/script.h>

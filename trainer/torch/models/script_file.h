@@ -18,8 +18,8 @@ void CheckScriptFile(const std::string& file, const std::function<void()>& load)
 // Returns the error of a file that holds no module.
 Error NotLoadable(const std::string& file, const std::string& why);
 
-// Returns the line of LibTorch's message that says what is wrong. Around it stand the places in the
-// script and those in LibTorch.
+// Returns the line of LibTorch's message that says what is wrong. The other lines name places in
+// the script and in LibTorch.
 std::string ScriptMessage(const std::exception& error);
 
 }  // namespace legacy

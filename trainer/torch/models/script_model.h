@@ -1,5 +1,5 @@
 // Models of users are TorchScript modules, as torch.jit.script(model).save("file.pt") writes them
-// (docs/tutorials/your-own-model.md).
+// (docs/tutorials/your-pytorch-model.md).
 #pragma once
 
 #include <memory>

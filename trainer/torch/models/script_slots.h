@@ -23,7 +23,7 @@ struct ScriptSlot {
   c10::TypePtr type() const { return owner->type()->getAttribute(index); }
 };
 
-// Returns the attributes of a module and of those below it but for the modules themselves: a
+// Returns the attributes of a module and of those below it, except the modules themselves: a
 // module's own before those below it, as PyTorch lists parameters. A module that has several names
 // has its first one.
 std::vector<ScriptSlot> SlotsOf(const torch::jit::Module& module);

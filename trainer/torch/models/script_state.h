@@ -21,7 +21,7 @@ using TensorSet = std::set<const void*>;
 void WriteValue(const c10::IValue& value, const TensorSet& kept, StateWriter& out);
 c10::IValue ReadValue(const c10::IValue& current, const c10::TypePtr& type, StateReader& in);
 
-// Returns a copy of a value and of all that it refers to, but for the tensors in `kept`, which it
+// Returns a copy of a value and of all that it refers to, except the tensors in `kept`, which it
 // shares. `copies` has what was copied so far, so that what has two names stays one thing.
 using Copies = std::map<const void*, c10::IValue>;
 c10::IValue CopyValue(const c10::IValue& value, const TensorSet& kept, Copies& copies);

@@ -1,5 +1,5 @@
 // A process group over c10d of LibTorch: messages go through Gloo, and a TCP store tells the
-// processes of each other.
+// processes about each other.
 #pragma once
 
 #include <memory>
