@@ -22,8 +22,8 @@
 
 namespace legacy {
 
-// A ParameterKind is what a parameter means to policies, which scale, search or schedule it by
-// that.
+// A ParameterKind says what a parameter means to policies, which scale, search or schedule it
+// accordingly.
 enum class ParameterKind : uint8_t {
   kNone,
   kDensity,  // fraction of the elements that is sent
@@ -84,8 +84,8 @@ class Codec : public Pluggable {
   // feedback would then diverge.
   virtual bool AllowsErrorFeedback(double parameter) const = 0;
 
-  // ElementsSent returns the number of values sent for `numel` elements, which divides the element
-  // ratio; if it depends on the data, it is the number that the parameter requests. MessageBytes
+  // ElementsSent returns the number of values sent for `numel` elements, by which the element ratio
+  // divides; if it depends on the data, it is the number that the parameter requests. MessageBytes
   // returns the exact length of the message with its header, or nothing if that depends on the
   // data.
   virtual int64_t ElementsSent(int64_t numel, double parameter) const = 0;

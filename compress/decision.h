@@ -56,7 +56,7 @@ class DecisionLog {
   double Last() const { return last_; }
   void SetLast(double last) { last_ = last; }
 
-  // A Position is where a log is: another one continues from it.
+  // A Position says how far a log has got, so that another one can continue from there.
   struct Position {
     bool started = false;
     int64_t number = 0;

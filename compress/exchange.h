@@ -149,8 +149,8 @@ class Exchange {
   // numel.
   virtual void Mean(std::span<float> out) const = 0;
 
-  // Returns the number of values that one active worker sends in this step, which divides the
-  // element ratio. It is valid after the last collective call.
+  // Returns the number of values that one active worker sends in this step, by which the element
+  // ratio divides. It is valid after the last collective call.
   virtual int64_t ElementsSent() const = 0;
 
   // Multiplies residuals by `factor` = lr_old / lr_new. Residuals are in gradient units, so that

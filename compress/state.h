@@ -62,7 +62,7 @@ class StateReader {
   double Real(const char* what);
   // Reads as many finite floats as `values` has.
   void Floats(std::span<float> values);
-  // Reads `count` finite floats. It checks first that so many are present, so that a malicious
+  // Reads `count` finite floats. It checks first that this many are present, so that a malicious
   // count allocates no memory.
   std::vector<float> Floats(uint64_t count);
   // Reads as many floats as `values` has, whatever their values.

@@ -27,8 +27,8 @@ class NetworksPolicy : public Policy {
   NetworksPolicy(std::unique_ptr<Policy> first, const Scheme& scheme, std::vector<Other> others,
                  int workers);
 
-  // Networks are counted from the first, 0. SetLink sets the estimate of a network but the first
-  // from the next step on. Select says whose OnFeedback and TakeDecisions come next.
+  // Networks are counted from the first, 0. SetLink sets the estimate of a network other than the
+  // first, from the next step on. Select says whose OnFeedback and TakeDecisions come next.
   void SetLink(size_t network, const LinkEstimate& link) { others_[network - 1].link = link; }
   void Select(size_t network) { selected_ = network; }
   // Returns true while the network's policy decided as the first did.

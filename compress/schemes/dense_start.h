@@ -1,6 +1,6 @@
 // A dense start sends everything before a scheme begins: `dense_start=1000` sends all units whole,
 // by all-reduce, in the steps below 1,000, and uses the scheme from then on. The authors of
-// PowerSGD and L-GreCo start so. During the start the policy's choices have no effect, and
+// PowerSGD and L-GreCo start in this way. During the start the policy's choices have no effect, and
 // residuals stay zero.
 #pragma once
 

@@ -1,5 +1,5 @@
-// Residuals may be multiplied by a factor before the next gradient is added, `decay=0.95`:
-// e = decay r + g. SparseLoCo (Sarfi et al., 2025) forgets old residuals so.
+// Residuals may be multiplied by a factor before the next gradient is added, `decay=0.95`: e =
+// decay r + g. SparseLoCo (Sarfi et al., 2025) forgets old residuals in this way.
 #pragma once
 
 #include <memory>

@@ -73,7 +73,7 @@ void CopyFloats(const float* from, float* to, int64_t n, cuda::Stream stream = n
 // Evicts the cache's contents, and leaves nothing to be written back.
 void ReadFloats(const float* from, int64_t n, float* sink);
 
-// Returns the device seconds from the begin to the end of `work`, measured by events around it.
+// Returns the device seconds from the beginning to the end of `work`, measured by events around it.
 // `before` is queued first and not timed; if it takes longer than the host needs to queue `work`,
 // the time includes launches only as far as they delay the device.
 double Seconds(const std::function<void()>& before, const std::function<void()>& work);

@@ -53,7 +53,7 @@ inline constexpr uint32_t kNoPosition = 0xFFFFFFFF;
 
 struct Tile {
   int32_t segment = 0;
-  // First element, counted from the segment's begin.
+  // First element, counted from the segment's beginning.
   int64_t begin = 0;
   int64_t end = 0;
   // The segment's first element in the flat buffer.

@@ -6,7 +6,7 @@
 //              terms, whatever the order; means of W workers add (W + 1) u of sum |term|
 //   P          vectors of the mean made orthonormal: |p_a . p_b - (a == b)| <= 2^-22; each within
 //              its length times 2^-24 of what Gram-Schmidt in double precision, in the CPU's order,
-//              gives, where at least 1e-4 of its length stands apart from the vectors before it
+//              gives, where at least 1e-4 of its length remains without the vectors before it
 //   mean       P Q^T as the CPU sums it: its bits, from the same P and Q;
 //              r = M - mean, rounded once
 //

@@ -10,7 +10,7 @@ inline constexpr int64_t kBitsInWord = 32;
 inline constexpr int64_t kBitTile = 1024;  // words
 
 // Returns the position of the lowest set bit of a word that is not 0. Of <bit>, device code may
-// call std::bit_width, std::countl_zero and std::popcount of 32 bits alone: nvcc knows only the
+// call only std::bit_width, std::countl_zero and std::popcount of 32 bits: nvcc knows only the
 // builtin functions of these, and silently makes constants of all others. tests/checks/traps.sh
 // finds such calls in kernels.
 constexpr int LowestBit(uint32_t word) { return std::bit_width(word & (~word + 1)) - 1; }

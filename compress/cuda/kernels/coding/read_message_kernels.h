@@ -66,7 +66,7 @@ struct CheckHeaders {
   }
 };
 
-// Runs a block for each tile of positions, or of words of values,.
+// Runs a block for each tile of positions, or of words of values.
 struct ReadTiles : MessageTiles {
   struct Args {
     ReadJob job;
