@@ -29,7 +29,7 @@ std::string Fixed(double value, int decimals, bool sign = false);
 // Returns the number of decimals with which a value of a metric is shown: two of a per cent, or as
 // many as four significant digits need.
 int MetricDecimals(const Metric& metric, double value);
-// Returns the header of such values: "final %", or "final" where the metric is no fraction.
+// Returns the header of such values: "final %", or "final" where the metric is not a fraction.
 std::string MetricHeader(const std::string& what, const Metric& metric);
 
 }  // namespace legacy::analysis

@@ -8,8 +8,8 @@
 namespace legacy {
 
 // An Error says that something failed, or, where it is a refusal, that something which was given is
-// not allowed: a value, a name, a file's content. Programs end with a status of its own for each
-// (base/programs/program.h).
+// not allowed: a value, a name, a file's content. Programs end with a different exit status for
+// each (base/programs/program.h).
 class Error : public std::runtime_error {
  public:
   // Something failed.

@@ -52,7 +52,8 @@ bool IsMetricName(const std::string& name);
 Target ParseTarget(const std::string& text, const std::string& key = "target");
 
 // Returns the metric of a target. Throws Error naming `key` where the task has none of that name,
-// and where the value is none that the metric takes: fractions are in (0, 1], others are positive.
+// and where the value is not one that the metric takes: fractions are in (0, 1], others are
+// positive.
 const Metric& FindMetric(const Target& target, std::span<const Metric> metrics,
                          const std::string& key = "target");
 

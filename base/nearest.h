@@ -21,7 +21,7 @@ std::string Nearest(const std::string& name, const std::vector<std::string>& kno
 // Returns "; did you mean NEAREST?", or "" where none is near.
 std::string DidYouMean(const std::string& name, const std::vector<std::string>& known);
 
-// Returns the error of a value that is none of `known`. It names all of them, or, where they are
+// Returns the error of a value that is not one of `known`. It names all of them, or, where they are
 // many, `list`, the command that prints them; then `also`, other values that are allowed.
 Error NotAmong(const std::string& option, const std::string& value,
                const std::vector<std::string>& known, const std::string& list = "",

@@ -29,7 +29,7 @@ enum class OptionKind : uint8_t {
 int64_t ParseInteger(const std::string& text, const std::string& key, int64_t minimum,
                      int64_t maximum);
 double ParseNumber(const std::string& text, const std::string& key, double minimum, double maximum);
-// Throws Error on a bare "1" for a fraction: it says 100 %, and 1 % is what most who write it mean.
+// Throws Error on a bare "1" for a fraction: it says 100 %, but most people who write it mean 1 %.
 void RefuseBareOne(const std::string& text, const std::string& key);
 // Returns a fraction in (0, 1] from "1%" or "0.01". A bare number from 1 on is refused with a hint.
 double ParseFraction(const std::string& text, const std::string& key);

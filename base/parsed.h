@@ -35,7 +35,7 @@ class Parsed {
   std::string text_;
 };
 
-// Returns nothing for "": the value of an option that nobody gave.
+// Returns nothing for "": the value of an option that was not given.
 template <auto Parse>
 auto Given(const std::string& text, const std::string& key) {
   using Value = std::decay_t<std::invoke_result_t<decltype(Parse), std::string, std::string>>;

@@ -1,5 +1,5 @@
 // Settings are the key=value parameters of a topology or a straggler model, from the command line
-// or a file, each with the location that it came from. A key that nobody reads is an error.
+// or a file, each with the location that it came from. A key that is never read is an error.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ struct NamedValues {
 };
 
 // Reads "name" or "name:key=value,key=value", with `separator` in the place of the commas. `option`
-// is for messages. Throws Error on what is no key with a value, and on a key that is given twice.
+// is for messages. Throws Error on what is not a key with a value, and on a key that is given
+// twice.
 NamedValues ReadNamedValues(std::string_view text, const std::string& option, char separator = ',');
 
 // Settings hold one "type:key=value,..." and say in errors where it came from.

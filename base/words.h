@@ -84,7 +84,7 @@ class WordLines {
   int Integer(size_t word, const std::string& what, int minimum, int maximum) const;
   int64_t Whole(size_t word, const std::string& what, int64_t minimum, int64_t maximum) const;
   double Real(size_t word, const std::string& what, double minimum, double maximum) const;
-  // Reads the word as a number. Returns false where it is none.
+  // Reads the word as a number. Returns false where it is not one.
   bool Parse(size_t word, double& number) const;
 
  private:

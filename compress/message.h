@@ -121,7 +121,8 @@ constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
 
 // Returns the number of bits of a packed position.
 constexpr int BitsPerPosition(int64_t numel) {
-  // It has 32 bits, because nvcc compiles the 64-bit function to 0 (cuda/kernels/coding/bits.h).
+  // This is the 32-bit function, because nvcc compiles the 64-bit one to 0
+  // (cuda/kernels/coding/bits.h).
   return numel <= 1 ? 0 : std::bit_width(static_cast<uint32_t>(numel - 1));
 }
 

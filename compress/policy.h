@@ -194,7 +194,7 @@ enum class VolumeRule : uint8_t { kParameter, kDivided, kMultiplied };
 struct ScaledOption {
   std::string name;
   VolumeRule rule = VolumeRule::kMultiplied;
-  double minimum = 0, maximum = 0;  // bounds of numbers that are no parameter
+  double minimum = 0, maximum = 0;  // bounds of numbers that are not a parameter
 };
 
 // A row of PolicyTable().

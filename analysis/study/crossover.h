@@ -76,7 +76,7 @@ struct BreakEven {
 };
 
 // Returns the break-even of each policy with the baseline, in the study's order, without the
-// baseline itself. Empty where the baseline is no policy of the study.
+// baseline itself. Empty where the baseline is not a policy of the study.
 std::vector<BreakEven> BreakEvensOf(const Study& study, const Facet& facet);
 
 // Returns the bandwidth in bit/s up to which compressing pays by a simple condition: the bytes that

@@ -34,12 +34,12 @@ struct JournalEntries {
   // Last point of each id that is done, else the last failed one; ascending.
   std::vector<StudyPoint> points;
   std::vector<StudyTraining> trainings;
-  int64_t skipped = 0;        // number of whole lines that are no results
+  int64_t skipped = 0;        // number of whole lines that are not results
   std::string first_skipped;  // location of the first of them, and its mistake
 };
 
 // Returns the entries of all journals of a folder, whose curves have these metrics; empty where
-// there is none. A line that is no result is counted and skipped. Throws Error where a journal
+// there is none. A line that is not a result is counted and skipped. Throws Error where a journal
 // cannot be read.
 JournalEntries ReadJournals(const std::filesystem::path& folder, std::span<const Metric> metrics);
 

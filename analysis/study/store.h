@@ -17,7 +17,7 @@ class StudyStore {
   // Creates the file with all points pending. Throws Error naming the file where it exists or
   // cannot be written.
   static StudyStore Create(const std::filesystem::path& file, const Study& study);
-  // Opens the file. Throws Error naming the file where it is no study's database of this format.
+  // Opens the file. Throws Error naming the file where it is not a study's database of this format.
   static StudyStore Open(const std::filesystem::path& file);
   StudyStore(StudyStore&&) noexcept;
   StudyStore& operator=(StudyStore&&) noexcept;

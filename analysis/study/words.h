@@ -17,16 +17,16 @@ std::string MissedWords(const Study& study);
 // Returns what the study has shown in one paragraph, with which its commands end: the time to
 // target along the numeric axis with the most values, at the first place of the other axes; or that
 // no training reached the target. Where there is no such axis or no target, it is what the first
-// place shows: who is the fastest and where all end, or the parts of a step. It says why the
-// fastest are so and what would turn the order. "" where nothing is done.
+// place shows: which policy is the fastest and where all end, or the parts of a step. It says why
+// the fastest are the fastest and what would turn the order. "" where nothing is done.
 std::string StudyVerdict(const Study& study);
 
 // Describes time to target along the facet's axis: which policy is the fastest where, and by how
 // much, or which ones the seeds cannot tell apart there and what may tell.
 std::string TimeWords(const Study& study, const Facet& facet);
 
-// Describes where each policy breaks even with the baseline along the facet's axis, beside the
-// textbook.
+// Describes where each policy breaks even with the baseline along the facet's axis, compared with
+// the textbook.
 std::string BreakEvenWords(const Study& study, const Facet& facet);
 
 // Describes one policy's speed-up over the plane: its highest, its lowest, and the number of places

@@ -62,11 +62,11 @@ inline bool ToldApart(const Facet& facet, const std::string& policy) {
   });
 }
 
-// Returns TimeWords with why the fastest are so, and what would turn the order.
+// Returns TimeWords with the reason why the fastest are the fastest, and what would turn the order.
 std::string ReasonedTimeWords(const Study& study, const Facet& facet);
 
-// Returns who is the fastest at one place, why and what would turn it, or that it cannot be told,
-// and who misses the target there.
+// Returns which policy is the fastest at one place, why, and what would turn the order, or that it
+// cannot be told; and which policies miss the target there.
 std::string FirstWords(const Study& study, const Place& place);
 
 }  // namespace legacy::analysis

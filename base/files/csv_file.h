@@ -1,4 +1,4 @@
-// CSV as RFC 4180 defines it: cells are separated by commas, and may stand in double quotes, inside
+// CSV as RFC 4180 defines it: cells are separated by commas, and may be in double quotes, inside
 // which commas and line breaks are text and two quotes are one. Lines end with LF or CR LF. Blank
 // lines and a byte order mark of UTF-8 are skipped.
 #pragma once
@@ -29,7 +29,7 @@ class CsvRows {
   CsvRows& operator=(const CsvRows&) = delete;
 
   // Goes to the next row. Returns false after the last one. Throws Error with name and line on a
-  // quote that is not closed, or that stands neither around a cell nor doubled inside it.
+  // quote that is not closed, or that is neither around a cell nor doubled inside it.
   bool Next();
   // Returns the cells of the present row, valid until Next: at least one.
   const std::vector<std::string_view>& Cells() const { return cells_; }

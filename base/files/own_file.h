@@ -8,8 +8,8 @@
 namespace legacy {
 
 // Opens a file of ours with these flags of open(2), without waiting. Returns -1 and says why in
-// `reason` where it cannot be opened, or is a link, no plain file, or a file that has a second name
-// (a hard link), which may lie in another folder.
+// `reason` where it cannot be opened, or is a link, is not a plain file, or is a file that has a
+// second name (a hard link), which may lie in another folder.
 int OpenOwnFile(const std::filesystem::path& path, int flags, std::string& reason);
 
 // Makes the folder `below` in `folder`, and those between them. Throws Error where one of them

@@ -8,12 +8,12 @@
 
 namespace legacy {
 
-// A PartFile has a temporary name, NAME.PROCESS-NUMBER.tmp beside NAME, that belongs to it alone.
+// A PartFile has a temporary name, NAME.PROCESS-NUMBER.tmp next to NAME, that belongs to it alone.
 // It is locked (flock) as long as it has that name. What a process that was killed left behind has
 // no lock any more, and is removed by whoever writes that file next, on any machine.
 class PartFile {
  public:
-  // Creates the file beside `final_name`, in a folder that exists. Throws Error.
+  // Creates the file next to `final_name`, in a folder that exists. Throws Error.
   explicit PartFile(std::filesystem::path final_name);
   // Removes the file unless it has its final name.
   ~PartFile();

@@ -21,9 +21,9 @@
 
 namespace legacy {
 
-// A SectionWriter writes a section file beside its place, and puts it there as a whole. All errors
-// are thrown as Error "PATH: cannot be written: " with the system's reason; what was in the place
-// stays then.
+// A SectionWriter writes a section file next to its place, and moves it there as a whole. All
+// errors are thrown as Error "PATH: cannot be written: " with the system's reason; what was in the
+// place stays then.
 class SectionWriter {
  public:
   explicit SectionWriter(std::filesystem::path path);
@@ -61,7 +61,7 @@ class SectionWriter {
 using Sections = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
 // Reads the sections of a file's bytes, which it refers to. Throws Error "WHERE: " with the reason
-// where they are no whole section file. Lengths of the file are never trusted.
+// where they are not a whole section file. Lengths of the file are never trusted.
 Sections ReadSections(std::span<const std::byte> file, const std::string& where);
 
 // A SectionFile is a file in memory, mapped and checked.

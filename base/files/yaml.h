@@ -1,4 +1,4 @@
-// YAML of users is read such that every mistake is told with file, line and column.
+// YAML of users is read such that every mistake is reported with file, line and column.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -11,7 +11,7 @@ namespace legacy {
 // Returns "file:line:column: ".
 std::string MarkText(const std::string& where, const YAML::Mark& mark);
 
-// Returns the document. Throws Error "where:line:column: ..." on text that is no YAML.
+// Returns the document. Throws Error "where:line:column: ..." on text that is not YAML.
 YAML::Node ParseYaml(const std::string& text, const std::string& where);
 
 // Returns a scalar, or a list of scalars joined by commas. Throws Error naming `key` on anything

@@ -8,10 +8,11 @@
 namespace legacy {
 
 // Returns the only document of a YAML text; null where it has none. Throws YAML::Exception as
-// YAML::Load does, and on a second document, which YAML::Load would leave out in silence.
+// YAML::Load does, and on a second document, which YAML::Load would silently leave out.
 YAML::Node LoadYaml(const std::string& text);
 
-// Returns "PATH:LINE:COLUMN", or "PATH:1" for a mark of no place, such as that of an empty file.
+// Returns "PATH:LINE:COLUMN", or "PATH:1" for a mark without a place, such as that of an empty
+// file.
 std::string MarkLocation(const std::string& path, const YAML::Mark& mark);
 
 }  // namespace legacy

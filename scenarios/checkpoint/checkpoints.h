@@ -74,8 +74,8 @@ class Checkpoints {
   // for each that is refused. Throws Error where it has another format than kCheckpointFormat.
   std::unique_ptr<SectionFile> Newest();
   // Cuts the files of the run back to the checkpoint. `known` are those that grow in such a run:
-  // throws Error, with nothing cut, where the checkpoint names another one or one of them is no
-  // file of the run's alone (base/files/own_file.h).
+  // throws Error, with nothing cut, where the checkpoint names another one or one of them is not a
+  // file of this run alone (base/files/own_file.h).
   void CutBack(const SectionFile& checkpoint, std::span<const std::filesystem::path> known) const;
   // True where there is a checkpoint, whole or not.
   bool Any() const { return !Numbers().empty(); }

@@ -15,8 +15,8 @@ namespace legacy {
 enum class Detail : uint8_t { kCodec, kStep, kLayer };
 Detail ParseDetail(const std::string& text, const std::string& key);
 
-// Returns the rows. Volumes and times are of one step, in the mean over the steps; errors are over
-// all elements and steps. A value that is not defined (a ratio to nothing) is null.
+// Returns the rows. Volumes and times are of one step, as means over the steps; errors are over all
+// elements and steps. A value that is not defined (a ratio to nothing) is null.
 //
 //   parameter           null for a policy's own messages and for codecs without one
 //   elements, elements_sent

@@ -14,7 +14,7 @@ void WriteMessages(const std::vector<Bytes>& messages, const std::string& path);
 
 // Returns what receivers decode from one worker's messages. `context` has the seed, step and
 // parameter with which they were made. Throws Error on files that cannot be read and on bytes that
-// are no such messages.
+// are not such messages.
 std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                                 const std::string& path);
 

@@ -61,7 +61,7 @@ class ExchangeNetwork {
   ExchangedPairs PairsOf(const fabric::StepTraffic& traffic) const;
   PairPath Path(std::pair<int, int> ends) const;
   // Adds what clients send, get and pay in `rounds` such rounds. A flow and its ACKs are paid by
-  // the client that sends it; what switches send in a collective belongs to nobody.
+  // the client that sends it; what switches send in a collective counts for no client.
   void AddBytes(const ExchangedPairs& pairs, int64_t rounds,
                 std::vector<ClientTotals>& clients) const;
 

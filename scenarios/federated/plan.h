@@ -50,8 +50,8 @@ struct TaskCost {
   double usd_hours = 0;  // price_hour, from dispatch to end
 };
 
-// An ExchangeSplit has the parts of an exchanging round's seconds, in the mean over the clients,
-// and the payload that leaves a client's NIC.
+// An ExchangeSplit has the parts of an exchanging round's seconds, as means over the clients, and
+// the payload that leaves a client's NIC.
 struct ExchangeSplit {
   double compute = 0;
   double encode = 0;

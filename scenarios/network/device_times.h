@@ -1,5 +1,5 @@
-// Device times are the parts of a step's device work. The same step can be had on faster or slower
-// devices.
+// Device times are the parts of a step's device work. The same step can be scaled to faster or
+// slower devices.
 #pragma once
 
 #include <vector>

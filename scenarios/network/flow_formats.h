@@ -33,8 +33,8 @@ struct ListedFlows {
 //   2000000" with the start in picoseconds and the size in bytes; id and prio have no meaning here;
 // * HPCC's flows: their number, and as many lines "source destination group port bytes start", with
 //   the start in seconds; group, port and further lines have no meaning here.
-// The reader throws Error with file and line on numbers that are none, on counts that are wrong,
-// and on what cannot be carried out: triggers, failures.
+// The reader throws Error with file and line on words that are not numbers, on counts that are
+// wrong, and on what cannot be carried out: triggers, failures.
 using FlowReader = ListedFlows (*)(const std::string& path, std::string text);
 FlowReader FlowReaderOf(const std::string& text);
 

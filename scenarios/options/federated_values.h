@@ -61,7 +61,8 @@ bool ParseShort(const std::string& text, const std::string& key);     // wait, s
 bool ParseRateOver(const std::string& text, const std::string& key);  // versions, steps
 bool ParseDiverged(const std::string& text, const std::string& key);  // fail, drop
 
-// Return nothing for "auto", as the algorithm has it; whether clients keep their optimizers.
+// Return nothing for "auto", which leaves it to the algorithm; else the weighting, and whether
+// clients keep their optimizers.
 std::optional<Weighting> ParseWeighting(const std::string& text, const std::string& key);
 std::optional<bool> ParseClientState(const std::string& text, const std::string& key);
 UplinkMemory ParseUplinkMemory(const std::string& text, const std::string& key);

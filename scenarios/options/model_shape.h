@@ -36,7 +36,7 @@ struct ModelShape {
 
 // Loads a shape. `text` is a name, looked up as <name>.yaml in $LEGACY_SHAPES, the source tree and
 // the installation, or the path of a file (it contains '/' or '.'). Throws Error with file, line
-// and column on what is no shape, and with the known names where there is none of that name.
+// and column on what is not a shape, and with the known names where there is none of that name.
 ModelShape LoadModelShape(const std::string& text);
 
 // Parses the text of a file: YAML where it has operations, else a list, one tensor a line: name,

@@ -214,7 +214,7 @@ inline constexpr int kUsualBatch = 0;
 // Returns the scenario from which options of a shape's run (training.layers) start: one seed, the
 // shape's batch, no stragglers, and large messages as flows over one network.
 Scenario ShapeDefaults();
-// Sets the batch of the scenario's shape where it has kUsualBatch. Throws Error on what is no
+// Sets the batch of the scenario's shape where it has kUsualBatch. Throws Error on what is not a
 // shape.
 void TakeUsualBatch(Scenario& scenario);
 

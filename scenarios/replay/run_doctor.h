@@ -24,7 +24,7 @@ struct RunDiagnosis {
 
 // Reads a run directory of legacy-federated and diagnoses it. Remedies are simulated over up to 100
 // rounds each; none of them changes who takes part. `progress` is told of each simulation. Throws
-// Error on a directory that is no such run.
+// Error on a directory that is not such a run.
 RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
                                const std::function<void(const std::string&)>& progress,
                                const StopFlag& stop);

@@ -88,8 +88,8 @@ enum class Held { kRun, kStudy };
 // Throws Error naming `option` where the folder holds one: files of two commands would mix.
 void CheckHoldsNo(Held held, const std::filesystem::path& folder, const std::string& option);
 
-// Throws Error naming --out where scenario.out has a run already, unless overwrite is on, or is no
-// folder. Runs call it before they read data.
+// Throws Error naming --out where scenario.out has a run already, unless overwrite is on, or is not
+// a folder. Runs call it before they read data.
 void CheckOut(const Scenario& scenario);
 
 // Creates scenario.out, or runs/<program>-<time>, with a number at the end where that is taken, and

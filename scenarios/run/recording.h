@@ -17,9 +17,9 @@ struct Recording {
   Record record;
 };
 
-// Reads a recording. Throws Error naming the file and the reason: a folder that is no run directory
-// or has no record, a run whose manifest refuses replays (`replay_refused`) or that is not
-// finished, and files that do not belong together.
+// Reads a recording. Throws Error naming the file and the reason: a folder that is not a run
+// directory or has no record, a run whose manifest refuses replays (`replay_refused`) or that is
+// not finished, and files that do not belong together.
 Recording ReadRecording(const std::string& directory);
 
 // Returns the scenario from which options of a replay start: the recorded one with a new run

@@ -1,4 +1,4 @@
-// A drawn exchange is the exchange of workers whose gradients nobody computes. Message lengths
+// A drawn exchange is the exchange of workers whose gradients are not computed. Message lengths
 // follow from shapes alone wherever the scheme can plan its collective calls (Scheme::Plan).
 // Elsewhere one worker represents all: its gradient of one unit at a time is drawn, compressed and
 // decoded by the real exchange, and the other workers send messages of the same lengths. Such a

@@ -20,7 +20,7 @@ struct AdvisedRow {
 };
 
 // Returns the rows of a federated scenario, the uncompressed one of its first algorithm first, and
-// makes them its policies: those that are no built-in methods become methods of its own. Throws
+// makes them its policies: those that are not built-in methods become methods of its own. Throws
 // Error on policies that do not exist.
 std::vector<AdvisedRow> TakeRows(Scenario& scenario);
 

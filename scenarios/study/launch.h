@@ -18,7 +18,7 @@ namespace legacy {
 
 // Returns rank and size from the variables of mpirun (Open MPI; MPICH and Intel MPI; MVAPICH) or
 // srun, or the task of a Slurm array; nothing where no launcher started the process. Throws Error
-// on values that are no share.
+// on values that are not a share.
 using Environment = std::function<const char*(const char* name)>;
 std::optional<Share> ShareOfEnvironment(const Environment& environment);
 

@@ -14,8 +14,8 @@ namespace legacy {
 // Returns "bit/s", "s", "B" or "fraction"; "" for plain numbers.
 std::string UnitOf(OptionKind kind);
 
-// Returns the number in `text`, in that unit; nothing where it is no number of that kind, and for
-// kText.
+// Returns the number in `text`, in that unit; nothing where it is not a number of that kind, and
+// for kText.
 std::optional<double> QuantityOf(OptionKind kind, const std::string& text);
 
 // Returns an exact text for people: QuantityOf returns `value` again wherever the kind can

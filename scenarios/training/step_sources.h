@@ -72,7 +72,7 @@ void LoadTraining(Processor processor);
 // Joins the processes of a launch (trainer/torch/processes/gloo_group.h).
 std::unique_ptr<ProcessGroup> JoinProcesses(const Launch& launch, Processor processor,
                                             const StopFlag& stop);
-// Returns the sources of the scenario's shape (training.layers). Throws Error on files that are no
+// Returns the sources of the scenario's shape (training.layers). Throws Error on files that are not
 // shapes.
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario);
 // Returns sources that learn as `learnt` do, and send and compute what the scenario's other shape

@@ -74,7 +74,7 @@ struct StepSplit {
   TimeNs Total() const { return compute + encode + decode + communication + wait; }
 };
 
-// StepSplits are a step's split at its critical worker and in the mean.
+// StepSplits are a step's split at its critical worker and on average.
 struct StepSplits {
   int critical_worker = 0;  // the worker that finishes last, the lowest of several
   StepSplit critical;

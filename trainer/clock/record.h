@@ -95,7 +95,7 @@ struct Record : RecordHeader {
 };
 
 // Reads the file, which is not trusted. Throws Error "file:line: ..." on anything that Recorder
-// would not have written: text that is no JSON, missing keys, values out of range, layers that no
+// would not have written: text that is not JSON, missing keys, values out of range, layers that no
 // operation computes, steps that do not follow each other.
 Record ReadRecord(const std::filesystem::path& path);
 

@@ -77,7 +77,7 @@ Corpus LoadCorpus(const CatalogEntry& entry, const std::filesystem::path& root);
 Corpus ReadCorpus(const CatalogEntry& entry, const std::filesystem::path& root);
 
 // Takes the ids, the vocabulary and `unknown` out of what a cache of a corpus holds. Returns false
-// where that is no corpus: ids without a word, parts that are missing or cut.
+// where that is not a corpus: ids without a word, parts that are missing or cut.
 bool TakeCorpus(std::span<const Section> sections, Corpus& corpus);
 // Returns what a cache of the corpus holds.
 std::vector<Section> SectionsOf(const Corpus& corpus);

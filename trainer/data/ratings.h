@@ -72,8 +72,8 @@ std::vector<Section> SectionsOf(const Ratings& ratings);
 std::vector<int32_t> EvaluationNegatives(const Ratings& ratings, int32_t user, int count,
                                          uint64_t seed);
 
-// Returns an item that is no training item of the user, drawn from `random`. The held-out item may
-// come, because a training must not know it. Throws Error where the user has all items.
+// Returns an item that is not a training item of the user, drawn from `random`. The held-out item
+// may be drawn, because a training must not know it. Throws Error where the user has all items.
 int32_t DrawNegative(const Ratings& ratings, int32_t user, RandomStream& random);
 
 }  // namespace legacy

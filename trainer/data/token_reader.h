@@ -50,7 +50,7 @@ class Numbering {
 
 // Appends the tokens of a file, plain or gzipped, to `ids`: words with the end of each line,
 // characters, or bytes, which are their own ids. Throws Error with the file and the byte at which
-// it is no text.
+// it is not text.
 void ReadTokens(const std::filesystem::path& file, TextUnit unit, Numbering& numbering,
                 std::vector<int32_t>& ids);
 

@@ -48,7 +48,7 @@ class ClientStore {
   // Writes all states to the log and the log to the disk, and the index to `out`. Logs stay that
   // the two calls before this one refer to.
   void Save(StateWriter& out);
-  // Continues from there. Throws Error where the log is gone or too short.
+  // Continues from there. Throws Error where the log is missing or too short.
   void Load(StateReader& in);
   // Removes all logs.
   void Remove();

@@ -65,8 +65,8 @@ class DownlinkLedger {
 // A Downlink holds the server's side.
 class Downlink {
  public:
-  // Messages are by layer. Throws Error on texts that name no downlink, on codecs whose messages do
-  // not stand alone, and on those that are not contractive, as differences would grow.
+  // Messages are by layer. Throws Error on texts that name no downlink, on codecs whose messages
+  // cannot be decoded alone, and on those that are not contractive, as differences would grow.
   Downlink(const std::string& text, std::span<const Unit> layers, uint64_t seed);
   ~Downlink();
 

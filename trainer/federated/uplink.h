@@ -57,8 +57,8 @@ struct HeldResiduals {
 // An Uplink is immutable: any thread may call its functions.
 class Uplink {
  public:
-  // `scheme` is a codec with its options, "topk+rbf". Throws Error naming `what` where it is none,
-  // as its messages would not stand alone, and where the memory does not fit it.
+  // `scheme` is a codec with its options, "topk+rbf". Throws Error naming `what` where it is not a
+  // codec, as its messages could not be decoded alone, and where the memory does not fit it.
   Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory memory,
          double residual_decay = 1, const std::string& what = "uplink");
   ~Uplink();

@@ -24,8 +24,8 @@ std::vector<StudyFigure> SpeedupFigures(const Study& study, const FigureOptions&
 // Returns who gains where over the primary axis, with a row for each combination of the others.
 std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions& options);
 
-// Returns the values of each numeric axis at which policies break even with the baseline, beside
-// the textbook's.
+// Returns the values of each numeric axis at which policies break even with the baseline, and the
+// textbook's.
 std::vector<StudyFigure> BreakEvenFigures(const Study& study, const FigureOptions& options);
 
 // Returns the parts of a step's time, at some places.

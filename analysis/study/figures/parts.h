@@ -34,7 +34,7 @@ std::string Cell(const std::string& text);  // text of a data file, in quotes
 
 inline constexpr int kCensoredMark = 8;  // open triangle: the target was not reached
 inline constexpr const char* kGrey = "#555555";
-inline constexpr const char* kBoundCell = "#DDDDDD";  // a cell of a map that is no result
+inline constexpr const char* kBoundCell = "#DDDDDD";  // a cell of a map that is not a result
 inline constexpr double kBoundArrow = 1.5;  // an arrow leads from a bound to this many times it
 
 double DeviationOf(const Spread& spread);  // deviation; 0 where it is not known
@@ -80,7 +80,7 @@ class Panels {
   // Returns the settings of a scale of colours in the legend's place.
   std::string ColourBox(const std::string& label) const;
   // The labels of the axes have fixed positions, so that no terminal's margins can push them out of
-  // the picture. x is below the lowest panel of each column, y beside the first panel of each row.
+  // the picture. x is below the lowest panel of each column, y next to the first panel of each row.
   struct AxisLabels {
     std::string x, y;
   };

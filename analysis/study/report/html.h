@@ -1,6 +1,6 @@
-// The interactive report of a study is one HTML file that needs no network and no other file
-// (that of a single run shows pictures beside it). It has the study's points as columns of JSON,
-// and computes means, paired speed-ups, intervals and break-even itself, so that a reader can leave
+// The interactive report of a study is one HTML file that needs no network and no other file (that
+// of a single run shows pictures next to it). It has the study's points as columns of JSON, and
+// computes means, paired speed-ups, intervals and break-even itself, so that a reader can leave
 // policies and seeds out. The rules are those of statistics.h and crossover.h. The sources of the
 // page are in web/, and are embedded at build time.
 #pragma once

@@ -1,9 +1,9 @@
 // Recursive halving and doubling (Thakur, Rabenseifner, Gropp, IJHPCA'05): reduce-scatter by vector
 // halving and distance doubling, so that most bytes travel between near ranks, then all-gather in
-// the reverse order. A reduce-scatter ends after the first half. Where N is no power of two, let P
-// be the largest power of two below it. The even workers among the first 2 (N - P) give their whole
-// message to their right neighbour beforehand (the fold) and get the result, or their block of it,
-// from it afterwards (the unfold).
+// the reverse order. A reduce-scatter ends after the first half. Where N is not a power of two, let
+// P be the largest power of two below it. The even workers among the first 2 (N - P) give their
+// whole message to their right neighbour beforehand (the fold) and get the result, or their block
+// of it, from it afterwards (the unfold).
 //
 // The other workers take no part in the fold. If they started at once, their messages would share
 // the link of a neighbour that still receives a whole message, and all would wait longer. MPI

@@ -79,7 +79,7 @@ class Attributes
 };
 
 /// Returns the value of a text such as "50 ms", "100 Mbit", "0.1%" or "12", the last one times
-/// `bare`; nothing where it is none.
+/// `bare`; nothing where it is not such a value.
 std::optional<double> ValueOf(std::string_view text, MapQuantity quantity, double bare);
 
 } // namespace legacy::fabric

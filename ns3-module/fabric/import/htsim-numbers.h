@@ -67,7 +67,7 @@ class HtsimNumbers
     std::array<std::string, kMostHtsimTiers> m_tierWhere;
 };
 
-/// Returns a key of the file as messages and tables have it.
+/// Returns a key of the file as messages and tables write it.
 std::string LowerCase(std::string text);
 
 } // namespace legacy::fabric

@@ -83,8 +83,8 @@ struct NetworkMap
 /// * delay: of every line without a delay of its own; absent: FibreDelay of its length, or of the
 ///   places;
 /// * stretch (1): of distances; queue: of the lines;
-/// * component (largest): what becomes of nodes that others do not reach; or error.
-/// Throws Error with file and line on maps without nodes and on names that are none.
+/// * component (largest): what becomes of nodes that others do not reach; or error. Throws Error
+/// with file and line on maps without nodes and on names that no node has.
 ImportedTopology BuildMap(const NetworkMap& map, Settings& options, const LinkDefaults& defaults);
 
 /// RawAttributes are the values of a node, an edge or the graph by name.

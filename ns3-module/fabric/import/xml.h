@@ -14,7 +14,7 @@ namespace legacy::fabric
 class XmlFile
 {
   public:
-    /// Throws Error with file and line on text that is no XML, that declares entities, or that is
+    /// Throws Error with file and line on text that is not XML, that declares entities, or that is
     /// neither UTF-8 nor ISO-8859-1.
     explicit XmlFile(const std::string& path);
 

@@ -23,8 +23,8 @@ struct ClientNetwork
     DirectedLink serverLink = 0;           ///< from the server to the core; -1: there is none
 };
 
-/// Throws Error where a group, or with `server` the server, names a place by `at` that is no switch
-/// of `core`; with nullptr, all lines meet in one switch, and no place may be named.
+/// Throws Error where a group, or with `server` the server, names a place by `at` that is not a
+/// switch of `core`; with nullptr, all lines meet in one switch, and no place may be named.
 void CheckPlaces(const Population& population, const Topology* core, bool server = true);
 
 /// Returns the network of `clients` (all of them where nullptr). `core` gives the nodes that groups

@@ -2,9 +2,9 @@
 // its equations and fixed point: Zhu et al., "ECN or Delay", CoNEXT'16, section 3).
 //
 // A marked frame makes the receiver send a CNP, if it has sent none in the last N. With `np=window`
-// it answers the marks of such a time when N is over, as the equations of the fixed point have it.
-// With the rate R_C, the target rate R_T and alpha of a queue pair, which begin at the line, the
-// line and 1, a CNP makes the sender cut:
+// it answers the marks of such a time when N is over, as in the equations of the fixed point. With
+// the rate R_C, the target rate R_T and alpha of a queue pair, which begin at the line, the line
+// and 1, a CNP makes the sender cut:
 //
 //   R_T <- R_C;  R_C <- R_C (1 - alpha/2);  alpha <- (1 - g) alpha + g
 //   byte counter, timer, and their events s_b and s_t <- 0
@@ -17,10 +17,10 @@
 //   else                R_T <- R_T + R_AI (additive increase)
 //   R_C <- (R_T + R_C) / 2, both at most the line
 //
-// The first F events are thus fast recovery, as the fixed point has it: its (1-p)^(F B) is the
+// The first F events are thus fast recovery, as in the fixed point: its (1-p)^(F B) is the
 // probability of additive increase at the events after F B packets. Without a byte counter, s_t
-// stands for both. A CNP finds a NIC that knew of no congestion: alpha's time begins with the
-// first.
+// stands for both. Before its first CNP a NIC knows of no congestion, so alpha's time begins with
+// that CNP.
 //
 // NICs work in periods (`cut-period` > 0) from the first CNP on: at the end of each, the rate is
 // cut if a CNP came in it, by alpha/2^(gd-10), at most by half; and every K, alpha <- (1 - g) alpha

@@ -14,7 +14,7 @@
 //     bin=TIME                      time over which deliveries are averaged; default 100ms
 //   steps:0s=RATE,TIME=RATE,...[,period=TIME]
 //                                   rates from given times on; without a period the last one holds
-//   outage:from=TIME[,for=TIME]     the link's own rate but for a time in which it carries nothing;
+//   outage:from=TIME[,for=TIME]     the link's own rate, less a time in which it carries nothing;
 //                                   without `for` that never ends
 //
 // All but outage take scale=NUMBER, or scale=mean, which makes the mean over a period that of the

@@ -89,8 +89,8 @@ class Candidates
     /// Returns true where Joins refuses some.
     bool Draws() const;
 
-    /// Returns the time of the next change of anybody's availability, after that of Advance; kNever
-    /// where none comes.
+    /// Returns the time of the next change of any client's availability, after that of Advance;
+    /// kNever where none comes.
     TimeNs NextChange() const;
 
   private:

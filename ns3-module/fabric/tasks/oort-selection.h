@@ -17,7 +17,7 @@
 //
 // Every `pacer` versions the percentile rises by 5 points where the utilities of the counted tasks
 // sum to within 10 % of those of the `pacer` versions before, and falls by 5 where they differ by
-// more than five times. At 100 nobody is slow.
+// more than five times. At 100 no client is slow.
 //
 // FedScale's selector has these constants; it cuts off at .05 of the last where the paper has .95,
 // and scores by the mean utility of a round.

@@ -19,7 +19,7 @@
 //                         # bucket) may differ by direction: from a to b, and from b to a
 //     - {a: switch0, b: switch1, count: 2, weight: 10}
 //                         # count: that many links in parallel, among which flows are hashed. The
-//                         # same ends may stand twice where each line has a count. weight (default
+//                         # same ends may recur where each line has a count. weight (default
 //                         # 1): shortest paths are those of the least sum of weights
 //   routes:               # explicit routes of flows between two hosts, one way; may be absent
 //     - {from: a, to: b, via: [switch0, switch1]}

@@ -1,6 +1,6 @@
 // Readers of topology files share the building of a topology from links of named nodes, with the
-// location of each in its file, and walks over whole topologies: who reaches whom, and which tier a
-// node is in.
+// location of each in its file, and walks over whole topologies: which nodes reach each other, and
+// which tier a node is in.
 #pragma once
 
 #include "topology.h"

@@ -111,11 +111,12 @@ class Topology
     int AddHost(const std::string& name);
     int AddSwitch(const std::string& name);
     /// Adds a link and returns its number. Throws Error on unknown nodes, a == b, rate <= 0, delay
-    /// < 0 or a price that is none, and sets the rate of scheduled ports.
+    /// < 0 or an invalid price, and sets the rate of scheduled ports.
     int AddLink(const Link& link);
     /// Makes flows from host `from` to host `to` pass the switches `via`, in order, and no other.
     /// Where several links join two nodes in a row, a hash chooses one. Throws Error where there is
-    /// such a route, a node is no host or switch, is passed twice, or has no link to the next one.
+    /// such a route, a node is neither host nor switch, is passed twice, or has no link to the next
+    /// one.
     void AddRoute(int from, int to, const std::vector<int>& via);
 
     /// Lets a node fail: its links carry nothing in either direction, and connections that end at

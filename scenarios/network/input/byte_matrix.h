@@ -8,9 +8,8 @@
 namespace legacy {
 
 // Reads the matrix of `workers` senders from CSV: one line for each sender, one size ("64KB") for
-// each receiver. Lines that start with '#' are skipped. Returns the bytes from s to d at
-// s workers + d, with zeros on the diagonal, as nobody sends to itself. Throws Error with file and
-// line.
+// each receiver. Lines that start with '#' are skipped. Returns the bytes from s to d at s workers
+// + d, with zeros on the diagonal, as no worker sends to itself. Throws Error with file and line.
 std::vector<int64_t> ReadByteMatrix(const std::string& path, int workers);
 
 // Returns the matrix in which worker s sends bytes[s] / N to each of the N - 1 others, as an

@@ -22,7 +22,7 @@ namespace legacy {
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor);
 
 // A PilotBytes runs a pilot of the method, and returns the message bytes of one worker in a step,
-// in the mean over the steps.
+// as the mean over the steps.
 using PilotBytes = std::function<double(const Method& method)>;
 
 // EqualBytes is the result of the search.

@@ -15,7 +15,7 @@ struct UnitStats {
   explicit UnitStats(size_t units) : parameter(units), elements(units), bytes(units) {}
 
   // Adds a step in which `share` of the workers are active. Returns the elements that one worker
-  // sends, in the mean over the workers.
+  // sends, as the mean over the workers.
   double Add(const std::vector<UnitOutcome>& units, double share) {
     double sent = 0;
     for (size_t u = 0; u < units.size(); ++u) {

@@ -69,7 +69,7 @@ class WorkerRounds : public Rounds {
   int64_t Done() const { return timed_.Done(); }
   const StepSource& source() const { return *parts_.source; }
   const SharedTraining* shared() const { return parts_.shared.get(); }
-  // Save and restore everything but the source.
+  // Save and restore everything except the source.
   void Save(StateWriter& out);
   void Load(StateReader& in);
   // Restores the source.

@@ -43,7 +43,7 @@ struct WhatIfQuestion {
   bool operator==(const WhatIfQuestion&) const = default;
 };
 
-// Reads a question. Throws Error naming the key where the text is no JSON object, and on unknown
+// Reads a question. Throws Error naming the key where the text is not a JSON object, and on unknown
 // keys and values of the wrong type. WhatIf checks what the values mean.
 WhatIfQuestion ParseQuestion(const std::string& text);
 

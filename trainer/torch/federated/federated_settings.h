@@ -35,7 +35,7 @@ struct FederatedOptions {
   bool rate_over_steps = false;
   std::string algorithm = "fedavg";
   std::optional<Weighting> weighting = std::nullopt;  // nothing: the algorithm's
-  // A client's optimizer continues in its next task; nothing: as the algorithm has it.
+  // True: a client's optimizer continues in its next task; nothing: as the algorithm decides.
   std::optional<bool> keep_optimizer = std::nullopt;
   std::string scheme = "dense";
   std::string downlink = "dense";

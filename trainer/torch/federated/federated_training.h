@@ -85,8 +85,8 @@ class FederatedTraining {
   Evaluation Evaluate();
 
   // Append and restore the state after Update, where nothing is counted yet, no task has started
-  // from the newest version, and nobody has asked for its parameters. Live tasks are saved
-  // by what they start from, and begin again. The store saves itself.
+  // from the newest version, and its parameters have not been asked for. Live tasks are saved by
+  // what they start from, and begin again. The store saves itself.
   void Save(StateWriter& out) const;
   void Load(StateReader& in);
 

@@ -1,4 +1,4 @@
-// Signs of life: each process says that it is alive, watches the next one, and hears why all end.
+// Signs of life: each process says that it is alive, watches the next one, and learns why all end.
 #pragma once
 
 #include <atomic>

@@ -42,7 +42,7 @@ class Recommendation : public Task {
   std::vector<int32_t> user_;    // user of each training pair
   std::vector<int32_t> tested_;  // users that have a held-out item
   std::vector<int32_t>
-      ranked_;  // [tested users, ratings_.negatives]: items beside the held-out one
+      ranked_;  // [tested users, ratings_.negatives]: items besides the held-out one
 };
 
 }  // namespace legacy

@@ -83,11 +83,11 @@ class Task {
   virtual ModelRequest RequestFor(const std::string& model, uint64_t seed) const = 0;
   // Throws Error where there are too few samples for the options.
   virtual std::unique_ptr<Feed> Open(const FeedOptions& options) const = 0;
-  // Returns the training samples: images; windows of a text, one behind the other, each of which
-  // stands alone; pairs with their negatives. The task outlives them. Throws Error where they
-  // cannot be had in any order.
+  // Returns the training samples: images; windows of a text, one after the other, each independent
+  // of the others; pairs with their negatives. The task outlives them. Throws Error where they
+  // cannot be read in any order.
   virtual std::unique_ptr<SampleSet> OpenSamples() const;
-  // Returns the mean loss of a batch. `state` is what the model carries over; the call renews it.
+  // Returns the mean loss of a batch. `state` is what the model carries over; the call updates it.
   // `smoothing` is spread evenly over all classes (Szegedy et al., CVPR 2016). Where `squares` is
   // not null, it becomes the mean of the squares of the losses that the mean is over: those of
   // images, tokens, or pairs.

@@ -50,7 +50,7 @@ class LinkRates
         Count(path, -1, rates);
     }
 
-    /// Returns true for a link with a schedule that nobody watches.
+    /// Returns true for a link with a schedule that is not watched.
     bool WantsWatch(DirectedLink link) const
     {
         return m_topology.PortOf(link).schedule && !m_watched[link];
