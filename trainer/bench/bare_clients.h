@@ -38,7 +38,7 @@ class BareClients {
   BareOptions options_;
   std::vector<std::shared_ptr<Model>> models_;  // one for each thread
   std::vector<torch::Tensor> weights_;          // of the server
-  double loss_ = 0;                             // keeps the losses from being left out
+  double loss_ = 0;                             // keeps the compiler from leaving the losses out
 };
 
 }  // namespace legacy::bench

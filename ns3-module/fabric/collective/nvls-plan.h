@@ -83,8 +83,8 @@ class NvlsPlan
         return {m_nodes, stream % m_trees == 1};
     }
 
-    /// Returns the pieces of a stream, with the bytes that are sent for them inside a node. Between
-    /// nodes they travel as they are.
+    /// Returns the pieces of a stream, with the bytes that are sent for them inside a node, which
+    /// include what the protocol adds. Between nodes nothing is added.
     Pieces PiecesOf(int stream) const
     {
         const int64_t head = BalancedBlock(m_bytes, m_heads, stream / m_trees / m_planes);
