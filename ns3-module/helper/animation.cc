@@ -23,7 +23,7 @@ using namespace ns3;
 namespace
 {
 
-/// Returns the hops of each node from the nearest host.
+/// Returns the number of hops from each node to the nearest host.
 std::vector<int> Levels(const fabric::Topology& topology)
 {
     std::vector<int> levels(topology.NodeCount(), -1);
@@ -70,7 +70,7 @@ Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology, const std:
         AnimationInterface::SetConstantPosition(network->GetNode(node), x, y);
     }
     const auto animation = std::make_shared<AnimationInterface>(path);
-    // Without this limit ns-3 would end a longer animation in the middle, with a line on the
+    // Without this limit ns-3 would end a long animation in the middle, and print a line on the
     // terminal.
     animation->SetMaxPktsPerTraceFile(UINT64_MAX);
     for (int node = 0; node < topology.NodeCount(); ++node)
@@ -84,7 +84,7 @@ Animate(Ptr<PacketNetwork> network, const fabric::Topology& topology, const std:
 } // namespace legacy
 
 #ifdef LEGACY_NETANIM_MODULE
-/// FindAnimator looks this up in the module by its name.
+/// FindAnimator looks this up by its name in the module.
 extern "C" const legacy::packet::Animator legacy_animator = &legacy::packet::Animate;
 #endif
 #endif

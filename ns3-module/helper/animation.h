@@ -21,15 +21,15 @@ class PacketNetwork;
 /**
  * Writes a file for the NetAnim player, with hosts below their switches. Its definition needs
  * ns-3's module netanim.
- * \param network just built, nothing sent yet
+ * \param network that was just built, and has sent nothing yet
  * \param topology of the network
  * \param path the XML file
- * \return the owner of the file, which is complete when nobody holds the owner any more
+ * \return the owner of the file, which is complete once nobody holds the owner any more
  */
 std::shared_ptr<void>
 Animate(ns3::Ptr<PacketNetwork> network, const fabric::Topology& topology, const std::string& path);
 
-/// Type of Animate.
+/// The type of Animate.
 using Animator = decltype(&Animate);
 
 } // namespace packet

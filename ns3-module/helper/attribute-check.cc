@@ -75,7 +75,7 @@ std::string Join(const std::vector<std::string>& words)
     return text;
 }
 
-/// Returns the "allowed" part of an error about a name: names like it, or the form of a name.
+/// Returns the "allowed" part of an error about a name: similar names, or the form of a name.
 std::string Near(const std::string& name, const std::vector<std::string>& known)
 {
     const std::vector<std::string> names = SuggestNames(name, known);
@@ -146,7 +146,7 @@ AttributeInformation Find(const std::string& name, const std::string& value)
     {
         good = information.checker->CreateValidValue(StringValue(value)) != nullptr;
     }
-    // An exception counts as a bad value, as an abort does.
+    // Like an abort, an exception means a bad value.
     catch (...)
     {
     }

@@ -15,20 +15,20 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Checks ns-3 attributes as a user wrote them: "ns3::TcpSocket::SegmentSize" -> "1000".
+ * Checks ns-3 attributes as the user wrote them: "ns3::TcpSocket::SegmentSize" -> "1000".
  *
  * ns-3 ends the process on many malformed values, even in its fail-safe setters. So a forked child
  * parses the values first, and only those that it accepts are set here. Attributes that the network
  * sets on its own objects are refused; the message says what decides them.
  *
  * \param attributes full name to value
- * Throws Error naming the attribute, its value and what is allowed (or names like it).
+ * Throws Error that names the attribute, its value and what is allowed (or similar names).
  */
 void CheckAttributes(const std::map<std::string, std::string>& attributes);
 
 /**
- * \param name what was asked for
- * \param known what there is
+ * \param name that was asked for
+ * \param known names that exist
  * \return up to three of `known` that `name` may have meant, nearest first
  */
 std::vector<std::string> SuggestNames(const std::string& name,

@@ -19,7 +19,7 @@ namespace packet
  * \param transport of TCP or RoCEv2
  * \param seed of marks and losses
  * \param run of losses
- * \return what makes the carrier of an engine on that network
+ * \return the function that makes the carrier of an engine on that network
  */
 PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
                                         const fabric::Placement* placement,

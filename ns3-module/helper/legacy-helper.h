@@ -18,11 +18,10 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Sets up a PacketEngine inside an ns-3 program of the user's own, which runs and destroys the
- * simulator.
+ * Sets up a PacketEngine inside the user's own ns-3 program, which runs and destroys the simulator.
  *
- * Connections are opened while the simulator runs and read ns-3's attribute defaults then: keep the
- * helper until the simulation is over. It puts the defaults back.
+ * Connections are opened while the simulator runs, and read ns-3's attribute defaults at that time.
+ * Therefore keep the helper until the simulation is over; it restores the defaults then.
  */
 class LegacyHelper
 {
@@ -45,16 +44,16 @@ class LegacyHelper
     /**
      * Writes one pcap file for each port of a node.
      * \param prefix start of the files' names
-     * \param engine installed
+     * \param engine that was installed
      * \param topology its topology
-     * \param node number in the topology
+     * \param node its number in the topology
      */
     void EnablePcap(const std::string& prefix,
                     ns3::Ptr<PacketEngine> engine,
                     const fabric::Topology& topology,
                     int node) const;
     /**
-     * \param engine installed
+     * \param engine that was installed
      * \param topology its topology
      * \return a monitor of all hosts' TCP flows, which the helper keeps
      */
@@ -62,7 +61,7 @@ class LegacyHelper
                                                   const fabric::Topology& topology);
 
   private:
-    fabric::Transport m_transport;        //!< transport transport of all engines
+    fabric::Transport m_transport;        //!< transport of all engines
     uint64_t m_seed;                      //!< seed of all engines
     SimulationScope m_scope;              //!< ns-3's defaults, while the helper lives
     ns3::FlowMonitorHelper m_flowMonitor; //!< owns the monitor

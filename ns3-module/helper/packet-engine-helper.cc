@@ -29,18 +29,19 @@ namespace
 
 using fabric::EngineRequest;
 
-/// Number of duplicate ACKs that mean a loss where every packet takes its own path. The three of
-/// ns-3 and RFC 5681 mistake reordering for loss: a ring all-reduce of 2 MB among 16 hosts of a k=4
-/// fat-tree at 10 Gbit/s, placed at random, then takes 4.21 ms and sends 6 % again, against 3.67 ms
-/// and 0.1 %. Linux learns the degree of reordering of each connection and stops at 300
+/// The number of duplicate ACKs that mean a loss where every packet takes its own path. The three
+/// of ns-3 and RFC 5681 mistake reordering for loss: a ring all-reduce of 2 MB among 16 hosts of a
+/// k=4 fat-tree at 10 Gbit/s, placed at random, then takes 4.21 ms and sends 6 % of its data again,
+/// against 3.67 ms and 0.1 %. Linux learns the degree of reordering of each connection, up to 300
 /// (tcp_max_reordering).
 constexpr const char* kSprayedDuplicateAcks = "100";
 
-/// Captured bytes of a packet: the headers of PPP, IPv4 and TCP with all options. The payload is
-/// zeros.
+/// The captured bytes of a packet: the headers of PPP, IPv4 and TCP with all options. The payload
+/// is zeros.
 constexpr const char* kCaptureBytes = "128";
 
-/// Throws Error on records that ns-3 makes of its own packets: with roce there are none.
+/// Throws Error if records are requested that ns-3 makes of its own packets: with roce there are
+/// none.
 void RefuseOutputs(const fabric::PacketOutputs& outputs)
 {
     for (const auto& [what, file, instead] :
@@ -249,7 +250,7 @@ class OwningEngine final : public fabric::Engine
     std::string m_fingerprint;     //!< fingerprint of the requested transport
     fabric::Transport m_transport; //!< requested transport, completed
     SimulationScope m_scope;       //!< defaults that sockets read while the simulation runs
-    fabric::PacketOutputs m_files; //!< files asked for
+    fabric::PacketOutputs m_files; //!< requested files
     ns3::Ptr<PacketEngine> m_engine;
     std::optional<OutputWriter> m_outputs; //!< records of the simulation
     std::optional<RoceCapture> m_capture;  //!< records of RoCEv2

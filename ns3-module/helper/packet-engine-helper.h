@@ -8,8 +8,8 @@
 
 #include <string>
 
-// This header includes no ns-3 header, because the rest of the project is C++20, which ns-3 3.37's
-// headers are not.
+// This header includes no ns-3 headers, because the rest of the project is C++20, and the headers
+// of ns-3 3.37 are not.
 
 namespace legacy
 {
@@ -24,31 +24,32 @@ namespace fabric
  * process. It also throws Error on invalid transports and ns-3 attributes.
  *
  * \param request what to simulate
- * \return a fresh engine; its destructor destroys the simulator and puts ns-3's defaults back
+ * \return a fresh engine; its destructor destroys the simulator and restores ns-3's defaults
  */
 std::unique_ptr<Engine> MakePacketEngine(const EngineRequest& request);
 
-/// Names of ns-3's own records of a simulation; empty: none. The files are complete when the engine
-/// is destroyed.
+/// The names of ns-3's own records of a simulation; empty: none. The files are complete when the
+/// engine is destroyed.
 struct PacketOutputs
 {
-    /// PREFIX-NODE-DEVICE.pcap for each port of each endpoint's node, the first 128 bytes of every
-    /// packet (ns3::PcapFileWrapper::CaptureSize); with roce whole frames, in nanoseconds
+    /// PREFIX-NODE-DEVICE.pcap for each port of each endpoint's node, with the first 128 bytes of
+    /// every packet (ns3::PcapFileWrapper::CaptureSize); with roce whole frames, and times in
+    /// nanoseconds
     std::string pcapPrefix;
     std::string flowMonitorXml; ///< delays, losses and volumes of each TCP connection and direction
     std::string netAnimXml; ///< every packet on every link, for the NetAnim player; a large file
-    /// set when an engine is destroyed: the first file that was not written as a whole, as on a
-    /// full disk; empty: none. Copies share it.
+    /// set when an engine is destroyed: the first file that was not written completely, for example
+    /// because the disk is full; empty: none. Copies share it.
     std::shared_ptr<std::string> lost = std::make_shared<std::string>();
 };
 
 /**
  * \ingroup legacy
- * Makes the factory of packet engines that write files. The first engine takes the names as they
- * are; later ones (fresh simulations of other steps) add -2, -3, ... to the prefix, and before the
- * extensions. Throws Error naming the option and the path where a file cannot be written.
+ * Makes the factory of packet engines that write files. The first engine uses the names unchanged;
+ * later ones (fresh simulations of other steps) add -2, -3, ... to the prefix, and before the
+ * extensions. Throws Error that names the option and the path if a file cannot be written.
  *
- * \param outputs what to write
+ * \param outputs files to write
  * \return an EngineFactory; its copies share the numbering
  */
 EngineFactory MakePacketEngineFactory(const PacketOutputs& outputs);

@@ -54,7 +54,7 @@ std::string Number(const std::string& path, int number)
     return (whole.parent_path() / name).string();
 }
 
-/// Returns whether a file ends with those characters and a line feed.
+/// Returns whether a file ends with the given characters and a line feed.
 bool EndsWith(const std::string& path, const std::string& end)
 {
     std::ifstream file(path, std::ios::binary | std::ios::ate);
@@ -70,13 +70,13 @@ bool EndsWith(const std::string& path, const std::string& end)
     return file && last == end + "\n";
 }
 
-/// Returns Animate of the module legacy_netanim, which is loaded now, or of this library in a
-/// source tree of ns-3; null where ns-3 lacks netanim.
+/// Returns Animate from the module legacy_netanim, which is loaded now, or from this library in an
+/// ns-3 source tree; null if ns-3 lacks netanim.
 Animator FindAnimator()
 {
 #if defined(LEGACY_NETANIM_MODULE)
-    // The module needs most others of ns-3, with which each program would take three times as long
-    // to start.
+    // The module needs most other modules of ns-3, and every program would take three times as long
+    // to start if it loaded them.
     static void* const module = dlopen(LEGACY_NETANIM_MODULE, RTLD_NOW | RTLD_LOCAL);
     void* const found = module != nullptr ? dlsym(module, "legacy_animator") : nullptr;
     return found != nullptr ? *static_cast<const Animator*>(found) : nullptr;
@@ -121,7 +121,7 @@ fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int nu
 {
     fabric::PacketOutputs numbered;
     numbered.lost = outputs.lost;
-    // A prefix has no extension, whatever dots it has.
+    // A prefix has no extension, even if it contains dots.
     numbered.pcapPrefix = outputs.pcapPrefix;
     if (!outputs.pcapPrefix.empty() && number > 1)
     {
@@ -149,7 +149,8 @@ OutputWriter::OutputWriter(const fabric::PacketOutputs& outputs,
         ends.Add(network->GetNode(node));
         if (!m_outputs.pcapPrefix.empty())
         {
-            // As PointToPointHelper::EnablePcap does, which keeps no file to ask.
+            // This does what PointToPointHelper::EnablePcap does, which returns no file whose state
+            // could be checked.
             PcapHelper helper;
             for (fabric::DirectedLink link : topology.Out(node))
             {
@@ -186,7 +187,7 @@ OutputWriter::~OutputWriter()
     }
     if (m_animation)
     {
-        m_animation.reset(); // writes its end
+        m_animation.reset(); // this writes its end
         if (!EndsWith(m_outputs.netAnimXml, "</anim>"))
         {
             NoteLost(m_outputs, m_outputs.netAnimXml);

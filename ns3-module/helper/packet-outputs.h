@@ -24,37 +24,36 @@ namespace packet
 class PacketNetwork;
 
 /**
- * Throws Error naming the option and the path where a file of `outputs` cannot be written,
- * and where ns-3 lacks the module that writes it. Leaves no file behind.
- * \param outputs files asked for
+ * Throws Error that names the option and the path if a file of `outputs` cannot be written, or if
+ * ns-3 lacks the module that writes it. Leaves no file behind.
  */
 void CheckOutputs(const fabric::PacketOutputs& outputs);
 
 /**
- * Notes that a file was not written as a whole. The first one is kept.
- * \param outputs files asked for
+ * Notes that a file was not written completely. Only the first such file is kept.
+ * \param outputs requested files
  * \param path the file
  */
 void NoteLost(const fabric::PacketOutputs& outputs, const std::string& path);
 
 /**
- * \param outputs files asked for
+ * \param outputs requested files
  * \param number of the engine that writes them; the first is 1
- * \return the names of its files: as asked for, and with -2, -3, ... before the extension
+ * \return the names of its files: as requested, or with -2, -3, ... before the extension
  */
 fabric::PacketOutputs NumberOutputs(const fabric::PacketOutputs& outputs, int number);
 
 /**
  * \ingroup legacy
- * ns-3's own records of one simulation: pcap, FlowMonitor, NetAnim. Files are complete when this
- * object is destroyed, which notes those that are not.
+ * Writes ns-3's own records of one simulation: pcap, FlowMonitor, NetAnim. The files are complete
+ * when this object is destroyed, which notes those that are not.
  */
 class OutputWriter
 {
   public:
     /**
-     * \param outputs checked
-     * \param network just built, nothing sent yet
+     * \param outputs files that were checked
+     * \param network that was just built, and has sent nothing yet
      * \param topology of the network
      * \param placement whose endpoints are watched
      */

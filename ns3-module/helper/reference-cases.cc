@@ -29,8 +29,8 @@ namespace
 using ns3::Ptr;
 using ns3::Socket;
 
-/// An EndlessStream keeps a connection busy for ever, with messages that are short enough to
-/// measure the goodput.
+/// An EndlessStream keeps a connection busy for ever, with messages that are short enough for
+/// measuring the goodput.
 class EndlessStream : public FlowGraph
 {
   public:
@@ -147,7 +147,7 @@ Ptr<Socket> ListenAndDrain(Ptr<ns3::Node> node, uint16_t port)
     return listener;
 }
 
-/// A link of SimGrid's platforms, and a transfer over it.
+/// A link of SimGrid's platforms, and a transfer over it, with its published time.
 struct Published
 {
     const char* name;
@@ -222,7 +222,7 @@ MathisResult RunMathisCase(const MathisCase& reference)
     request.placement = &placement;
     request.transport = MakeTransport("wan");
     request.transport.congestionControl = "ns3::TcpNewReno";
-    request.transport.segmentsPerAck = 1; // the formula's b
+    request.transport.segmentsPerAck = 1; // this is b in the formula
     request.seed = reference.seed;
 
     const std::unique_ptr<Engine> engine = MakePacketEngine(request);

@@ -23,9 +23,10 @@ namespace
 constexpr int64_t kRate = 100'000'000'000;
 constexpr TimeNs kDelay = 1000;
 
-/// Returns the option texts of their frames' sizes, on paths of so many switches. Their frames
-/// always have the telemetry of five switches, ours that of those they pass: with HPCC the rest is
-/// header, so that all are equal from the last switch on.
+/// Returns the option texts that give frames the sizes of ASTRA-sim's on paths of `switches`
+/// switches. With HPCC, ASTRA-sim's frames always have room for the telemetry of five switches, and
+/// ours have only that of the switches that they pass. The rest is added to the header, so that
+/// sizes are equal from the last switch on.
 std::string SizesOf(const RoceAnchor& anchor, int switches)
 {
     const bool telemetry = anchor.options.find("hpcc") != std::string::npos;
@@ -47,7 +48,7 @@ RoceAnchorResult RunIncast(const RoceAnchor& anchor)
     return {trial.Last(), trial.Sum(&LinkCounters::pauses), trial.Sum(&LinkCounters::drops)};
 }
 
-/// The victim's flow is the last one.
+/// The victim's flow is sent last.
 RoceAnchorResult RunVictim(const RoceAnchor& anchor)
 {
     const int hosts = anchor.senders + 1;

@@ -25,18 +25,18 @@ namespace packet
 /**
  * \ingroup legacy
  * Writes what the ports of the endpoints' nodes send and receive to PREFIX-NODE-PORT.pcap: whole
- * frames, at the nanosecond in which a port begins to send them, or has received them.
+ * frames, with the nanosecond in which a port begins to send them or has received them.
  */
 class RoceCapture
 {
   public:
     /**
-     * \param prefix of the files' names
+     * \param prefix of the names of files
      * \param topology outlives this object
      * \param placement whose nodes are captured
-     * \param settings of frames
-     * \param carrier lives as long as this object
-     * Throws Error where frames have other bytes than those of RoCEv2.
+     * \param settings of the frames
+     * \param carrier that lives as long as this object
+     * Throws Error where frames have other lengths than those of RoCEv2.
      */
     RoceCapture(const std::string& prefix,
                 const fabric::Topology& topology,
@@ -46,7 +46,7 @@ class RoceCapture
     ~RoceCapture();
     /**
      * Closes the files.
-     * \return the first that was not written as a whole; empty: none
+     * \return the first file that was not written completely; empty: none
      */
     std::string Close();
 
@@ -57,7 +57,7 @@ class RoceCapture
     RoceCarrier& m_carrier;
     std::map<DirectedLink, std::unique_ptr<ns3::PcapFile>> m_files; //!< by the port's own direction
     std::map<DirectedLink, std::string> m_names;                    //!< their names
-    std::vector<RocePacket> m_packets; //!< by frame, as their first port has sent them
+    std::vector<RocePacket> m_packets; //!< by frame, as sent by their first port
 };
 
 } // namespace packet

@@ -24,7 +24,7 @@ namespace fabric
 namespace
 {
 
-/// A TimedFlows sends flows at their times, and keeps when they have arrived.
+/// A TimedFlows sends flows at given times, and records when they have arrived.
 class TimedFlows : public FlowGraph
 {
   public:

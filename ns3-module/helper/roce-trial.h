@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-// This header includes no ns-3 header, because the rest of the project is C++20, which ns-3 3.37's
-// headers are not.
+// This header includes no ns-3 headers, because the rest of the project is C++20, and the headers
+// of ns-3 3.37 are not.
 
 namespace legacy
 {
@@ -22,15 +22,15 @@ namespace fabric
 
 /**
  * \ingroup legacy
- * Flows over RoCEv2 at packet fidelity, for comparisons with what can be reckoned. Endpoints are
- * the hosts of the topology in their order. A process has one such object at a time, as ns-3 has
- * one simulator.
+ * Simulates flows over RoCEv2 at packet fidelity, for comparisons with what can be computed.
+ * Endpoints are the hosts of the topology in their order. A process has one such object at a time,
+ * as ns-3 has one simulator.
  */
 class RoceTrial
 {
   public:
     /**
-     * Throws Error on texts that are no RoCEv2, and where the topology does not go with them.
+     * Throws Error on texts that are not RoCEv2, or if the topology does not match them.
      * \param topology is copied
      * \param transport "roce" or "roce:key=value,..."
      * \param seed of marks and losses
@@ -41,26 +41,26 @@ class RoceTrial
     RoceTrial& operator=(const RoceTrial&) = delete;
 
     /**
-     * Sends flows, all of which must be sent before the first call of RunUntil.
-     * \param flow what is sent
-     * \param start when
+     * Sends a flow. All flows must be sent before the first call of RunUntil.
+     * \param flow to send
+     * \param start time at which it is sent
      */
     void Send(const Flow& flow, TimeNs start = 0);
     /**
      * Throws Error where the run cannot continue.
-     * \param until time up to which is run
-     * \return true where all flows have arrived
+     * \param until time at which the run stops
+     * \return true if all flows have arrived
      */
     bool RunUntil(TimeNs until = kNever);
-    /// Lets what is under way arrive, and timers end: at most so much time.
+    /// Runs for at most `time` longer, so that what is in flight arrives and timers end.
     void Drain(TimeNs time = 10'000'000);
 
     /**
-     * \return when each flow has arrived, in the order of Send; -1: it has not
+     * \return the time at which each flow has arrived, in the order of Send; -1: it has not
      */
     const std::vector<TimeNs>& Arrived() const;
     /**
-     * \return when the last flow has arrived, where all have
+     * \return the time at which the last flow has arrived, if all have
      */
     TimeNs Last() const;
     const Transport& GetTransport() const;
@@ -69,17 +69,17 @@ class RoceTrial
     std::vector<LinkActivity> Activity() const;
     /// Returns the sum of a counter over all links.
     int64_t Sum(int64_t LinkCounters::*counter) const;
-    /// Returns the directed link of that name, "a>b". Throws Error where there is none.
+    /// Returns the directed link of the given name, "a>b". Throws Error if there is none.
     DirectedLink Link(const std::string& name) const;
 
-    /// A Balance has what must be nothing, or equal, when all has come to an end.
+    /// A Balance has numbers that must be 0, or equal, once everything has ended.
     struct Balance
     {
-        int64_t frames = 0;   ///< that are somewhere
+        int64_t frames = 0;   ///< frames that still exist somewhere
         int64_t buffered = 0; ///< bytes in buffers of switches
-        uint64_t pauses = 0;  ///< begun
-        uint64_t resumed = 0; ///< ended by a RESUME
-        uint64_t expired = 0; ///< ended by themselves
+        uint64_t pauses = 0;  ///< pauses that began
+        uint64_t resumed = 0; ///< pauses that a RESUME ended
+        uint64_t expired = 0; ///< pauses that ended by themselves
 
         bool Holds() const
         {
@@ -95,15 +95,15 @@ class RoceTrial
 };
 
 /**
- * \param hosts "host0", "host1", ..., each with a link to one switch
+ * \param hosts number of hosts "host0", "host1", ..., each with a link to one switch
  * \param rate of each link, bit/s
  * \param delay of each link
  * \return the topology
  */
 Topology RoceStar(int hosts, int64_t rate, TimeNs delay);
 /**
- * \param left hosts "h0", "h1", ... at the switch "left"
- * \param right further hosts at the switch "right"
+ * \param left number of hosts "h0", "h1", ... at the switch "left"
+ * \param right number of further hosts at the switch "right"
  * \param rate of their links, bit/s
  * \param trunk rate of the link between the switches, bit/s
  * \param delay of each link
@@ -122,9 +122,9 @@ struct RandomRoceCase
     explicit RandomRoceCase(const Draw& draw);
 
     /**
-     * \param options of roce without "roce:"; empty: those of headroom's worst case, no congestion
-     * control and no marks
-     * \param lessHeadroom bytes below what is reckoned; 0: that
+     * \param options of roce without "roce:"; empty: those of the headroom's worst case, without
+     * congestion control or marks
+     * \param lessHeadroom bytes below the computed headroom; 0: the computed one
      * \return the transport with a buffer that leaves `extra` bytes to share at the largest switch
      */
     std::string Transport(int64_t lessHeadroom = 0, const std::string& options = "") const;

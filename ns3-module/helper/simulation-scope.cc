@@ -26,11 +26,11 @@ using namespace ns3;
 namespace
 {
 
-/// Seeds of L'Ecuyer's MRG32k3a (ns-3's generator) are below its smaller modulus, and not 0.
+/// The seeds of L'Ecuyer's MRG32k3a (ns-3's generator) are below its smaller modulus, and not 0.
 constexpr uint64_t kSeeds = 4294944443ULL - 1;
 
 constexpr const char* kSocketType = "ns3::TcpL4Protocol::SocketType";
-/// A congestion control that ns-3 knows, but that is not fit for use.
+/// A congestion control that ns-3 has, but that is not fit for use.
 constexpr const char* kBroken = "ns3::TcpBbr";
 
 std::string Nanoseconds(TimeNs time)
@@ -51,8 +51,8 @@ std::string Qualified(const std::string& name)
     return name.find("::") == std::string::npos ? "ns3::" + name : name;
 }
 
-/// True where a socket can use the type as its congestion control. The types' parents do not tell
-/// this: ns-3 3.37 derives TcpCubic's from TcpSocketBase.
+/// True if a socket can use the type as its congestion control. The parent types do not decide
+/// this: ns-3 3.37 derives TcpCubic's type from that of TcpSocketBase.
 bool IsCongestionControl(TypeId tid)
 {
     const bool likely =
@@ -102,7 +102,7 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
     }
 }
 
-/// Throws Error where the user set a segment size that does not fit the MTU. Such segments would be
+/// Throws Error if the user set a segment size that does not fit the MTU. Such segments would be
 /// sent in fragments.
 void CheckSegment(const fabric::Transport& transport)
 {
@@ -140,7 +140,7 @@ PresetAttributes(const fabric::Transport& transport)
     };
 }
 
-/// Returns the user's attributes, which it checks.
+/// Checks the user's attributes and returns them.
 std::map<std::string, std::string> UserAttributes(const fabric::Transport& transport)
 {
     std::map<std::string, std::string> attributes = transport.attributes;

@@ -19,16 +19,15 @@ namespace packet
 {
 
 /**
- * \ingroup legacy
- * Sets ns-3's process-wide state while one simulation lives: attribute defaults from a transport
- * preset and the user, and the random seed and run. The destructor restores everything, so that one
- * simulation does not affect the next.
+ * Sets ns-3's process-wide state while one simulation is alive: the defaults of attributes, from a
+ * transport preset and the user, and the random seed and run. The destructor restores everything,
+ * so that one simulation does not affect the next.
  */
 class SimulationScope
 {
   public:
     /**
-     * \param transport preset fields, then its attributes (which win)
+     * \param transport preset fields, then its attributes (which take precedence)
      * \param seed any number
      * \param run any number
      * Throws Error on attributes and congestion controls that ns-3 does not know.
@@ -39,11 +38,11 @@ class SimulationScope
     SimulationScope& operator=(const SimulationScope&) = delete;
 
   private:
-    /// Default of an attribute before this object changed it.
+    /// The default of an attribute before this object changed it.
     struct Saved
     {
         ns3::TypeId tid;                             //!< type
-        std::size_t index;                           //!< index index of the attribute in it
+        std::size_t index;                           //!< index of the attribute in the type
         ns3::Ptr<const ns3::AttributeValue> initial; //!< its default
     };
 
@@ -53,11 +52,11 @@ class SimulationScope
     void SetDefaults(const fabric::Transport& transport);
     /**
      * \param name "ns3::Type::Attribute", known
-     * \param value well formed
+     * \param value that is well formed
      */
     void SetDefault(const std::string& name, const std::string& value);
 
-    std::vector<Saved> m_saved; //!< defaults in the order of setting
+    std::vector<Saved> m_saved; //!< former defaults, in the order in which new ones were set
     uint32_t m_seed;            //!< value before this object
     uint64_t m_run;             //!< value before this object
 };
