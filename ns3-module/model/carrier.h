@@ -25,34 +25,34 @@ namespace packet
 
 class PacketNetwork;
 
-/// Messages of graphs.
+/// Messages with the number of the graph that sends each.
 using Messages = std::deque<std::pair<uint64_t, fabric::Flow>>;
 
-/// A CarrierListener is told of what happens to messages.
+/// A CarrierListener is told what happens to messages.
 class CarrierListener
 {
   public:
     virtual ~CarrierListener() = default;
-    /// Bytes reached a receiver's application.
+    /// Called when bytes have reached a receiver's application.
     virtual void OnProgress() = 0;
     /**
-     * The last byte of a message reached the receiver's application.
-     * \param graph the graph that sent it
+     * Called when the last byte of a message has reached the receiver's application.
+     * \param graph number of the graph that sent it
      * \param flow the message
-     * \param roce what became of it; null where the carrier does not know
+     * \param roce record of what happened to it; null if the carrier keeps none
      */
     virtual void
     OnArrived(uint64_t graph, const fabric::Flow& flow, const fabric::RoceFlow* roce = nullptr) = 0;
-    /// A retransmission timer expired.
+    /// Called when a retransmission timer has expired.
     virtual void OnRetransmitTimeout() = 0;
     /**
-     * Messages were lost with their connection.
-     * \param messages with their graphs
+     * Called when messages were lost with their connection.
+     * \param messages that were lost, with their graphs
      */
     virtual void OnLost(const Messages& messages) = 0;
     /**
-     * The run cannot continue.
-     * \param error why
+     * Called when the run cannot continue.
+     * \param error the reason
      */
     virtual void OnError(std::exception_ptr error) = 0;
 };
@@ -68,7 +68,8 @@ class Carrier
     virtual ~Carrier() = default;
     /**
      * Starts a message. Call it inside an event.
-     * \param connection that carries it, between different nodes; opened with its first message
+     * \param connection that carries it, between different nodes; it is opened with its first
+     * message
      * \param graph number of the graph that sends it
      * \param flow the message, not empty
      */
@@ -79,46 +80,46 @@ class Carrier
      * \param connection that carries it
      * \param graph number of the graph that sent it
      * \param flow the message
-     * \return its bytes that are carried all the same; nothing where it is not on its way
+     * \return its bytes that are carried all the same; nothing if it is not in flight
      */
     virtual std::optional<int64_t>
     Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow) = 0;
-    /// Begins a run of graphs, when there is none.
+    /// Begins a run of graphs. Call it when no run is in progress.
     virtual void BeginRun() = 0;
-    /// Ends, before the simulator does.
+    /// Releases what the simulator owns. Call it before the simulator ends.
     virtual void Dispose() = 0;
 
     /**
-     * \param time nanoseconds at which rates and failures stand now
+     * \param time the present time of the schedules of rates and failures, in nanoseconds
      */
     virtual void SetScheduleTime(TimeNs time) = 0;
     /**
-     * \return nanoseconds at which rates and failures stand now
+     * \return the present time of the schedules of rates and failures, in nanoseconds
      */
     virtual TimeNs GetScheduleTime() const = 0;
     /**
-     * \return time until now with at least one link that was out and comes back, or did
+     * \return the time so far in which at least one link was out and later comes, or came, back
      */
     virtual TimeNs GetOutTime() const
     {
         return 0;
     }
     /**
-     * \return true where a link carries nothing from now on, for ever
+     * \return true if a link carries nothing from now on, for ever
      */
     virtual bool AnyDead() const = 0;
     /**
-     * \return the dead link on the way of a message, with a sentence; nothing where there is none
+     * \return the dead link on the path of a message, with a sentence; nothing if there is none
      */
     virtual std::optional<fabric::DeadLink> FindDead() const = 0;
     /**
-     * Lets a host fail: its connections are lost.
+     * Lets a host fail, which loses its connections.
      * \param host a node
      */
     virtual void FailHost(int host) = 0;
 
     /**
-     * \return ns-3's nodes and devices; null where none carry messages
+     * \return ns-3's nodes and devices; null if none of these carry messages
      */
     virtual ns3::Ptr<PacketNetwork> GetNetwork() const = 0;
     /**
@@ -126,36 +127,36 @@ class Carrier
      */
     virtual std::vector<fabric::LinkCounters> GetCounters() const = 0;
     /**
-     * \return what each directed link has sent and has waiting now
+     * \return what each directed link has sent so far, and what waits there now
      */
     virtual std::vector<fabric::LinkActivity> GetActivity() const = 0;
     /**
-     * \return what queue pairs and switches of RoCEv2 do now; nothing where there are none
+     * \return what the queue pairs and switches of RoCEv2 do now; nothing if there are none
      */
     virtual fabric::RoceActivity GetRoce() const
     {
         return {};
     }
     /**
-     * Adds what the carrier counts itself.
+     * Adds what the carrier itself counts.
      * \param counters of the engine
      */
     virtual void AddCounters(fabric::EngineCounters& counters) const = 0;
     /**
-     * \return true where results depend on draws
+     * \return true if results depend on random draws
      */
     virtual bool IsRandom() const = 0;
     /**
-     * \return true where a step needs no step before it that opens connections
+     * \return true if a step needs no earlier step that opens connections
      */
     virtual bool StartsWarm() const = 0;
     /**
      * Assigns random streams.
-     * \param draws number of assignments before
+     * \param draws number of earlier assignments
      */
     virtual void AssignStreams(uint64_t draws) = 0;
     /**
-     * \return the messages on their way, a line for each of the first few
+     * \return a description of the messages in flight, with a line for each of the first few
      */
     virtual std::string DescribeBlocked() const = 0;
 };

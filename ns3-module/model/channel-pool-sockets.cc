@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// Sockets of a pool's channels: their buffers, and those that listen and accept.
+// The sockets of a pool's channels: their buffers, and the sockets that listen and accept.
 #include "channel-pool.h"
 
 #include "ecmp-routing.h"
@@ -20,8 +20,8 @@ using namespace ns3;
 namespace
 {
 
-/// Bytes of a receive buffer. Receivers read at once, so a window of this size never stops a
-/// sender, and window scaling can express it.
+/// The size of a receive buffer in bytes. Receivers read at once, so a window of this size never
+/// stops a sender, and window scaling can express it.
 constexpr int64_t kReceiveBuffer = 1 << 29;
 
 } // namespace
@@ -30,7 +30,7 @@ uint32_t ChannelPool::SendBuffer(const Name& name) const
 {
     if (m_transport.attributes.count("ns3::TcpSocket::SndBufSize") > 0)
     {
-        return MessageChannel::kDefaultSendBuffer; // the user set its attribute
+        return MessageChannel::kDefaultSendBuffer; // the user has set its attribute
     }
     TimeNs roundTrip = 0;
     int64_t slowest = INT64_MAX;

@@ -26,9 +26,9 @@ NS_OBJECT_ENSURE_REGISTERED(ChannelPool);
 namespace
 {
 
-/// Number of messages that a description names.
+/// The number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
-/// Ports of ns-3's hosts for connections that they open (RFC 6335, section 6).
+/// The number of ports of ns-3's hosts for connections that they open (RFC 6335, section 6).
 constexpr int kPorts = 65536 - ConnectionTable::kFirstPort;
 
 } // namespace

@@ -28,17 +28,17 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Owns one MessageChannel for each connection that ever carries a message, opened at first use, and
- * the listening sockets at their far ends.
+ * Owns one MessageChannel, opened at first use, for each connection that ever carries a message,
+ * and the listening sockets at the far ends.
  *
- * Flows that have a connection each (fabric::Opening::Pooled) take an idle channel of their nodes,
- * which goes by their connection's path from then on, as ns-3's cost grows with the sockets of a
- * host. Where each flow opens a connection, they get a new one.
+ * Flows that have a connection each (fabric::Opening::Pooled) take an idle channel between their
+ * nodes, which follows the path of their connection from then on, because ns-3's cost grows with
+ * the sockets of a host. Where each flow opens a connection, they get a new channel.
  *
- * A flow may ask for a new connection in the place of the one before, which drains. A connection
+ * A flow may ask for a new connection in place of the former one, which drains. A connection
  * without a handshake (fabric::Opening::Established, quic-0rtt, persistent after an idle time) was
- * opened before it was needed: the pool keeps such spare channels, and takes a new one only where
- * there is none yet.
+ * opened before it was needed: the pool keeps such spare channels, and opens a new channel only if
+ * there is no spare one yet.
  */
 class ChannelPool : public ns3::Object
 {
@@ -59,38 +59,38 @@ class ChannelPool : public ns3::Object
                const fabric::Transport& transport,
                ChannelListener* listener);
     /**
-     * Call it inside an event: a new channel connects at once.
-     * \param connection its name
-     * \param opening whether it is the present one or takes its place
-     * \return its channel; throws Error where there is no path, or no port is left
+     * Returns the channel of a connection. Call it inside an event: a new channel connects at once.
+     * \param connection name of the connection
+     * \param opening whether the flow uses the present connection or replaces it
+     * \return its channel; throws Error if there is no path, or no port is left
      */
     ns3::Ptr<MessageChannel> Get(const fabric::ConnectionName& connection, fabric::Opening opening);
-    /// Begins another run, for which new connections without a handshake were opened before.
+    /// Begins another run: a new connection without a handshake counts as opened before it.
     void BeginRun();
     /**
-     * \param connection its name
-     * \return the channels that may have messages of it, the present one first
+     * \param connection name of the connection
+     * \return the channels that may have messages of the connection, the present one first
      */
     std::vector<ns3::Ptr<MessageChannel>> Find(const fabric::ConnectionName& connection) const;
     /**
-     * Lets the next flow of each channel that ends at a host open a new one.
+     * Gives up the channels that end at a host, so that their next flows open new ones.
      * \param host a node
      * \return the channels that were given up
      */
     std::vector<ns3::Ptr<MessageChannel>> Drop(int host);
     /**
-     * Likewise for one channel.
+     * Gives up one channel in the same way.
      * \param channel to give up
      */
     void Drop(const MessageChannel& channel);
     /**
      * \param isDead whether a directed link carries nothing any more
-     * \return the dead link on the way of a message, with a sentence; nothing where there is none
+     * \return the dead link on the path of a message, with a sentence; nothing if there is none
      */
     std::optional<fabric::DeadLink>
     FindDead(const std::function<bool(fabric::DirectedLink)>& isDead) const;
     /**
-     * \return the messages on their way, a line for each of the first few
+     * \return a description of the messages in flight, with a line for each of the first few
      */
     std::string DescribeBlocked() const;
 
@@ -100,11 +100,11 @@ class ChannelPool : public ns3::Object
   private:
     using Name = fabric::ConnectionName;
 
-    ns3::Ptr<MessageChannel> Open(const Name& name);             //!< a new channel
-    ns3::Ptr<MessageChannel> GetPooled(const Name& name);        //!< an idle one, or a new one
-    ns3::Ptr<MessageChannel> TakeIdle(std::vector<Name>& names); //!< of them; null: none is
-    ns3::Ptr<MessageChannel> TakeSpare(const Name& name);        //!< one that is open, if any is
-    void Replace(const Name& name, ns3::Ptr<MessageChannel> channel); //!< retires the one before
+    ns3::Ptr<MessageChannel> Open(const Name& name);                  //!< a new channel
+    ns3::Ptr<MessageChannel> GetPooled(const Name& name);             //!< an idle one, or a new one
+    ns3::Ptr<MessageChannel> TakeIdle(std::vector<Name>& names);      //!< an idle one, or null
+    ns3::Ptr<MessageChannel> TakeSpare(const Name& name);             //!< an open one, or null
+    void Replace(const Name& name, ns3::Ptr<MessageChannel> channel); //!< retires the former one
     ns3::Ptr<HostSocket> MakeSocket(int host) const;
     void Listen(int host);                                                 //!< accepts connections
     void Accepted(ns3::Ptr<ns3::Socket> socket, const ns3::Address& from); //!< a connection came in

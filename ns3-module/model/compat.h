@@ -17,7 +17,8 @@ namespace legacy
 namespace packet
 {
 
-/// Type of the callbacks of Ipv4RoutingProtocol::RouteInput: a value up to 3.38, a reference since.
+/// The type of the callbacks of Ipv4RoutingProtocol::RouteInput: a value up to 3.38, and a
+/// reference since then.
 template <class T>
 using RouteInputArgument =
     std::conditional_t<std::is_same_v<decltype(&ns3::Ipv4RoutingProtocol::RouteInput),

@@ -17,13 +17,13 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Has the number of each connection by the port of its sending end, so that nodes hash the
+ * Maps the port of each connection's sending end to the connection's number, so that nodes hash the
  * connection of a packet as the other engines do.
  */
 class ConnectionTable
 {
   public:
-    /// Ports of sending ends, which ns-3 allots, are from here on; those that receivers listen on
+    /// The ports of sending ends, which ns-3 allots, start here; the ports that receivers listen on
     /// are below (ChannelPool::Port).
     static constexpr uint16_t kFirstPort = 49152;
 
@@ -45,7 +45,7 @@ class ConnectionTable
     /**
      * \param node sending end
      * \param port of the sending end, kFirstPort or above
-     * \return the connection's number; 0 where it is not known
+     * \return the connection's number; 0 if it is not known
      */
     fabric::ConnectionId Find(int node, uint16_t port) const
     {

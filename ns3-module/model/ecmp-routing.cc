@@ -146,8 +146,8 @@ Ptr<Ipv4Route> EcmpRouting::RouteOutput(Ptr<Packet> packet,
                                         Ptr<NetDevice>,
                                         Socket::SocketErrno& error)
 {
-    // A connecting socket asks before it has a source address. A node has exactly one address, so
-    // this is its own.
+    // A connecting socket asks for a route before it has a source address. A node has exactly one
+    // address, so the source is this node's own.
     error = Socket::ERROR_NOTERROR;
     return Lookup(AddressOf(m_node), header.GetDestination(), PeekPointer(packet));
 }

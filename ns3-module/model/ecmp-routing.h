@@ -24,10 +24,11 @@ namespace packet
  * Equal-cost multipath over the shortest paths of a fabric::Topology.
  *
  * Per connection (Multipath::Ecmp), the next hop is Topology::NextHop of (node, source,
- * destination, connection), a hash that does not change over a connection's life: its packets stay
- * in order, and the flow and analytic engines take the same links. Per packet (Multipath::Spray),
- * every node sends the packets of a connection to all its next hops in turn, from that one on. It
- * draws no random number. Packets overtake each other where queues differ. Hosts do not forward.
+ * destination, connection), a hash that does not change during a connection's life: its packets
+ * stay in order, and the flow and analytic engines take the same links. Per packet
+ * (Multipath::Spray), every node sends the packets of a connection to all its next hops in turn,
+ * starting with that one. No random numbers are drawn. Packets overtake each other where queues
+ * differ. Hosts do not forward.
  */
 class EcmpRouting : public ns3::Ipv4RoutingProtocol
 {
@@ -51,7 +52,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param topology routes; outlives this object
      * \param node the node that this protocol runs on
-     * \param connections whose packets it may see; outlives this object
+     * \param connections whose packets the node may see; outlives this object
      */
     void
     SetTopology(const fabric::Topology* topology, int node, const ConnectionTable* connections);
@@ -64,13 +65,13 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * Forwards a packet directly, without the IPv4 layer, whose checks, traces and time to live a
      * loop-free fabric does not need. This takes 14 % less work for a ring all-reduce on a k=4
-     * fat-tree, at the same times. It is the NetDevice::ReceiveCallback of nodes where no
-     * connection ends.
-     * \param device that received
+     * fat-tree, and simulated times are the same. It is the NetDevice::ReceiveCallback of nodes at
+     * which no connection ends.
+     * \param device that received the packet
      * \param packet with its IPv4 header
      * \param protocol of the packet
      * \param from sender's hardware address
-     * \return true: taken
+     * \return true: the packet was taken
      */
     bool Forward(ns3::Ptr<ns3::NetDevice> device,
                  ns3::Ptr<const ns3::Packet> packet,
@@ -101,7 +102,8 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     void DoDispose() override;
 
   private:
-    /// A Way has the nodes of a packet, and the number of its connection.
+    /// A Way identifies the packets that share routes: by their two nodes and the number of their
+    /// connection.
     struct Way
     {
         int source{0};
@@ -125,7 +127,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
         }
     };
 
-    /// Routes that packets of one way may take.
+    /// The routes that packets of one way may take.
     struct Routes
     {
         std::vector<ns3::Ptr<ns3::Ipv4Route>> equal; //!< one route, or all of equal length
@@ -135,7 +137,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param source source address
      * \param destination destination address
-     * \param packet after its IPv4 header; null or empty: the first connection's
+     * \param packet without its IPv4 header; null or empty: the first connection is meant
      * \return the route of the connection's next packet
      */
     const ns3::Ptr<ns3::Ipv4Route>&
@@ -143,9 +145,9 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     /**
      * \param source node
      * \param destination node
-     * \param packet after its IPv4 header; null or empty: the first connection's
-     * \return number of the packet's connection, by the port of its sending end: its own, or for
-     * ACKs, that of the other end
+     * \param packet without its IPv4 header; null or empty: the first connection is meant
+     * \return the number of the packet's connection, found by the port of its sending end: for
+     * data, that is the packet's source port, and for ACKs, its destination port
      */
     fabric::ConnectionId IdOf(int source, int destination, const ns3::Packet* packet) const;
     /**
@@ -155,7 +157,7 @@ class EcmpRouting : public ns3::Ipv4RoutingProtocol
     Routes MakeRoutes(const Way& way) const;
 
     const fabric::Topology* m_topology{nullptr};   //!< source of the routes
-    int m_node{-1};                                //!< number of our node in it
+    int m_node{-1};                                //!< number of this node in the topology
     const ConnectionTable* m_connections{nullptr}; //!< numbers of connections
     ns3::Ptr<ns3::Ipv4> m_ipv4;                    //!< the node's IPv4
     ns3::Ptr<ns3::TrafficControlLayer> m_control;  //!< the node's queue discs

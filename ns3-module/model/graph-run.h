@@ -15,7 +15,7 @@ namespace legacy
 namespace packet
 {
 
-/// A GraphRun is one submitted graph, and the sink of its flows.
+/// A GraphRun is one submitted graph, and the sink that the graph sends its flows to.
 class PacketEngine::GraphRun : public fabric::FlowSink
 {
   public:

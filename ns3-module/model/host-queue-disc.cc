@@ -19,7 +19,7 @@ NS_OBJECT_ENSURE_REGISTERED(HostQueueDisc);
 namespace
 {
 
-/// Bytes that no queue of a host reaches, because its sockets bound it.
+/// A limit in bytes that no queue of a host reaches, because its sockets bound it.
 constexpr uint32_t kUnbounded = 1 << 30;
 
 } // namespace
@@ -138,7 +138,7 @@ Ptr<QueueDiscItem> HostQueueDisc::DoDequeue()
         }
         Ptr<QueueDiscItem> item = flow.queue->Dequeue();
         flow.deficit -= item->GetSize();
-        flow.socket->OnUnqueued(); // which may put another packet into this queue
+        flow.socket->OnUnqueued(); // this may put another packet into this queue
         if (flow.queue->IsEmpty())
         {
             flow.active = false;

@@ -18,16 +18,17 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Queues of one port of a host: one for all packets without payload (ACKs, handshakes), which go
- * first, and one for the data of each HostSocket, served by deficit round robin (Shreedhar and
- * Varghese, SIGCOMM'95).
+ * The queues of one port of a host: one for all packets without payload (ACKs, handshakes), which
+ * are sent first, and one for the data of each HostSocket. Data queues are served by deficit round
+ * robin (Shreedhar and Varghese, SIGCOMM'95).
  *
- * This is what Linux's fq and fq_codel come to: sockets share the line evenly whatever the order in
- * which they were given their data, and the sparse ACKs of what a host receives do not wait behind
- * what it sends (RFC 8290, section 3.3). Sockets bound the queues, so nothing is dropped or marked.
+ * This has the effects of Linux's fq and fq_codel: sockets share the line evenly, whatever the
+ * order in which they were given their data, and the sparse ACKs of what a host receives do not
+ * wait behind what it sends (RFC 8290, section 3.3). Sockets bound the queues, so nothing is
+ * dropped or marked.
  *
- * Without "Fair" it is one queue for all, such as Linux's token bucket filter has, and may have a
- * limit. A full queue refuses a socket's data before the socket counts them as sent
+ * Without "Fair" there is one queue for all packets, as in Linux's token bucket filter, and it may
+ * have a limit. A full queue refuses a socket's data before the socket counts them as sent
  * (HostSocket::OnRefused).
  */
 class HostQueueDisc : public ns3::QueueDisc
@@ -41,7 +42,7 @@ class HostQueueDisc : public ns3::QueueDisc
     HostQueueDisc();
 
     /**
-     * \return true where the queue has room for a packet of the MTU, as an empty one has
+     * \return true if the queue has room for a packet of the MTU; an empty queue always has
      */
     bool HasRoom() const;
 
@@ -69,17 +70,17 @@ class HostQueueDisc : public ns3::QueueDisc
     ns3::Ptr<InternalQueue> AddQueue();
     /**
      * \param socket a sender
-     * \return its flow, which stays where it is
+     * \return its flow, which does not move in memory
      */
     Flow& FlowOf(HostSocket* socket);
 
     bool m_fair{true};                             //!< one queue for each socket
     ns3::Ptr<InternalQueue> m_first;               //!< packets without payload; not fair: all
     std::deque<ns3::Ptr<HostSocket>> m_senders;    //!< not fair: senders of m_first; null: no data
-    std::unordered_map<HostSocket*, Flow> m_flows; //!< flows of all sockets that ever sent
+    std::unordered_map<HostSocket*, Flow> m_flows; //!< flows of all sockets that have ever sent
     std::deque<Flow*> m_active;                    //!< flows with packets, next one first
-    uint32_t m_quantum{0};                         //!< bytes that a flow may send in a round
-    uint32_t m_limit{0};                           //!< bytes of all queues; 0: none
+    uint32_t m_quantum{0}; //!< bytes that are added to a flow's deficit in a round
+    uint32_t m_limit{0};   //!< bytes of all queues; 0: none
 };
 
 } // namespace packet

@@ -32,7 +32,7 @@ void DeliveryClock::SkbDelivered(TcpTxItem* item)
     m_latest = Max(m_latest, item->GetLastSent());
     if (item->IsSacked() && item->IsRetrans())
     {
-        // It is reported by SACK first, and then acknowledged.
+        // The item is reported by SACK first, and is acknowledged later.
         const bool first = item->GetRateInformation().m_deliveredTime != Time::Max();
         m_repeated = first ? m_repeated + item->GetSeqSize()
                            : m_repeated - std::min(m_repeated, item->GetSeqSize());

@@ -15,8 +15,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Proportional rate reduction (RFC 6937) that counts each ACK once. ns-3's socket counts one that
- * both acknowledges data and reports SACKs twice.
+ * Proportional rate reduction (RFC 6937) that counts each ACK once. ns-3's socket counts an ACK
+ * twice if it both acknowledges data and reports SACKs.
  */
 class HostRecovery : public ns3::TcpPrrRecovery
 {
@@ -25,18 +25,19 @@ class HostRecovery : public ns3::TcpPrrRecovery
      * \return the type's id
      */
     static ns3::TypeId GetTypeId();
-    /// The next ACK is processed.
+    /// Called before the next ACK is processed.
     void BeginAck();
     void DoRecovery(ns3::Ptr<ns3::TcpSocketState> state, uint32_t delivered) override;
     ns3::Ptr<ns3::TcpRecoveryOps> Fork() override;
 
   private:
-    bool m_counted{false}; //!< true where the ACK was counted
+    bool m_counted{false}; //!< true once the present ACK was counted
 };
 
 /**
  * \ingroup legacy
- * Knows when the segments were sent that have arrived, and which of those sent twice SACK reports.
+ * Records when the segments that have arrived were sent, and counts the bytes of those that were
+ * sent again and that SACK reports.
  */
 class DeliveryClock : public ns3::TcpRateLinux
 {
@@ -47,20 +48,20 @@ class DeliveryClock : public ns3::TcpRateLinux
     static ns3::TypeId GetTypeId();
     void SkbDelivered(ns3::TcpTxItem* item) override;
     /**
-     * \return the latest time at which a segment was sent that has arrived
+     * \return the latest time at which a segment that has arrived was sent
      */
     ns3::Time GetLatest() const;
     /**
-     * \return bytes that were sent again and that SACK reports, which ns-3's buffer still counts as
-     * in flight
+     * \return bytes that were sent again and that SACK reports, but that ns-3's buffer still counts
+     * as in flight
      */
     uint32_t GetRepeated() const;
-    /// All flags of segments sent again were cleared.
+    /// Called when the flags of all retransmitted segments were cleared.
     void ClearRepeated();
 
   private:
-    ns3::Time m_latest;     //!< time at which the segment was sent
-    uint32_t m_repeated{0}; //!< bytes
+    ns3::Time m_latest;     //!< see GetLatest
+    uint32_t m_repeated{0}; //!< see GetRepeated
 };
 
 } // namespace packet

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// A host's socket finds losses by send times, probes for them, and recovers.
+// How a host's socket finds losses by send times, probes for them, and recovers.
 #include "host-socket.h"
 
 #include "ns3/simulator.h"
@@ -18,8 +18,8 @@ using namespace ns3;
 
 void HostSocket::NewAck(const SequenceNumber32& acked, bool)
 {
-    // ns-3 restarts the timer with the first ACK of a recovery only (RFC 6582, "impatient"), so
-    // that a long recovery ends in a time-out. RFC 6298, 5.3, restarts it with every one.
+    // ns-3 restarts the timer only with the first ACK of a recovery (RFC 6582, "impatient"), so
+    // that a long recovery ends in a time-out. By RFC 6298, 5.3, every such ACK restarts it.
     TcpSocketBase::NewAck(acked, true);
     m_probed = false;
 }
@@ -39,7 +39,8 @@ void HostSocket::ProcessAck(const SequenceNumber32& acked,
     const bool recovers = m_tcb->m_congState == TcpSocketState::CA_RECOVERY;
     if (InOrder())
     {
-        // In recovery one later arrival suffices (RFC 8985, section 6.2: no reordering window).
+        // In recovery, one segment that was sent later and has arrived suffices (RFC 8985, section
+        // 6.2: no reordering window).
         m_txBuffer->SetDupAckThresh(recovers ? 1 : m_retxThresh);
     }
     SetProbe();
@@ -57,11 +58,12 @@ void HostSocket::FindLosses(uint32_t delivered)
     if (!open && m_txBuffer->IsHeadRetransmitted() && m_headSeq == m_txBuffer->HeadSequence() &&
         m_headSent < latest)
     {
-        m_txBuffer->MarkHeadAsLost(); // which lets it be sent once more
+        m_txBuffer->MarkHeadAsLost(); // this lets it be sent once more
     }
     if (m_probed && latest >= m_lastSent && m_txBuffer->GetSacked() > 0)
     {
-        // The probe was the last segment sent, and has arrived: all others that have not are lost.
+        // The probe was the last segment sent, and has arrived: all others that have not arrived
+        // are lost.
         m_clock->ClearRepeated();
         m_txBuffer->SetSentListLost(false);
         if (open)
@@ -99,8 +101,8 @@ void HostSocket::SetProbe()
         m_probeDue = Time(0);
         return;
     }
-    // One segment alone may wait for its ACK as long as an ACK may be delayed; Linux allows the
-    // least RTO.
+    // A single segment in flight may wait for its ACK as long as an ACK may be delayed; Linux
+    // allows the least RTO for that.
     const bool alone = m_txBuffer->BytesInFlight() <= m_tcb->m_segmentSize;
     const Time wait = disorder ? NanoSeconds(m_tcb->m_minRtt.GetNanoSeconds() / kReordering)
                                : kRoundTrips * roundTrip +
@@ -154,7 +156,7 @@ void HostSocket::SendProbe()
     {
         SendDataPacket(m_lastSeq, next - m_lastSeq, m_connected);
     }
-    // The retransmission timer begins with the probe (RFC 8985, section 7.3).
+    // The retransmission timer starts with the probe (RFC 8985, section 7.3).
     m_retxEvent.Cancel();
     m_retxEvent = Simulator::Schedule(m_rto, &HostSocket::ReTxTimeout, this);
 }

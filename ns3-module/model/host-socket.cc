@@ -33,7 +33,7 @@ HostSocket* HostSocket::s_sending = nullptr;
 namespace
 {
 
-/// Returns a new object of the type that is an attribute of the node's TCP.
+/// Returns a new object of the type that an attribute of the node's TCP names.
 template <class T>
 Ptr<T> CreateNamed(const TcpL4Protocol& tcp, const char* attribute)
 {
@@ -102,7 +102,7 @@ Ptr<HostSocket> HostSocket::Create(Ptr<Node> node)
 
 void HostSocket::Persist()
 {
-    constexpr uint32_t kAttempts = 30; // ns-3 waits twice as long each time: for a century
+    constexpr uint32_t kAttempts = 30; // ns-3 doubles the wait each time: they last a century
     SetSynRetries(kAttempts);
     SetDataRetries(UINT32_MAX);
 }
@@ -130,12 +130,12 @@ void HostSocket::OnUnqueued()
 
 uint32_t HostSocket::SendDataPacket(SequenceNumber32 seq, uint32_t maxSize, bool withAck)
 {
-    // The queue disc may send the segment at once, and tell this socket so before it is back here.
-    // The caller looks for more to send itself, so there is nothing to resume.
+    // The queue disc may send the segment at once, and tell this socket so before the call returns.
+    // The caller itself looks for more to send, so there is nothing to resume.
     if (m_partial)
     {
-        // In recovery ns-3 sends a segment for every ACK that acknowledges data, lost or not.
-        // What is lost is sent when the window allows it.
+        // In recovery ns-3 sends a segment for every ACK that acknowledges data, whether or not one
+        // was lost. Lost segments are sent here when the window allows it.
         return maxSize;
     }
     m_throttled = false;
@@ -178,7 +178,7 @@ bool HostSocket::HasToSend() const
 
 uint32_t HostSocket::AvailableWindow() const
 {
-    // In recovery ns-3 sends what is in flight once more where nothing else is left to send.
+    // In recovery, ns-3 sends segments in flight once more if nothing else is left to send.
     if (m_tcb->m_congState == TcpSocketState::CA_RECOVERY && InOrder() && !HasToSend())
     {
         return 0;
@@ -223,7 +223,7 @@ void HostSocket::OnRefused()
 
 void HostSocket::NoteUse(uint32_t inFlight, uint32_t window) const
 {
-    // A window that has no room for a segment is used up.
+    // A window that has no room for another segment is used up.
     const bool limited = inFlight + m_tcb->m_segmentSize > window;
     if (m_txBuffer->HeadSequence() >= m_roundEnd || limited ||
         (!m_limited && inFlight > m_mostUsed))
@@ -249,8 +249,8 @@ void HostSocket::ReceivedAck(Ptr<Packet> packet, const TcpHeader& header)
     const uint32_t before = m_tcb->m_cWnd;
     const bool grow = m_tcb->m_congState != TcpSocketState::CA_OPEN || MayGrow();
     TcpSocketBase::ReceivedAck(packet, header);
-    // ns-3's DCTCP reduces without end, and a window below a segment sends nothing. Linux keeps
-    // two.
+    // ns-3's DCTCP reduces the window without a limit, and a window below one segment sends
+    // nothing. Linux keeps two segments.
     constexpr uint32_t kLeastSegments = 2;
     const uint32_t least = kLeastSegments * m_tcb->m_segmentSize;
     if (m_tcb->m_ssThresh < least)
@@ -270,7 +270,7 @@ void HostSocket::EstimateRtt(const TcpHeader& header)
     Time sample;
     bool repeated = false;
     // The last segment that the ACK covers has not waited for others (Linux: ca_rtt_us). No sample
-    // is taken where one of them was sent twice (Karn's rule, RFC 6298).
+    // is taken if one of the segments was sent twice (Karn's rule, RFC 6298).
     while (!m_history.empty() &&
            acked >= m_history.front().seq + SequenceNumber32(m_history.front().count))
     {
@@ -282,11 +282,11 @@ void HostSocket::EstimateRtt(const TcpHeader& header)
     {
         return;
     }
-    // A link that was out for an hour must not make the timer one of hours: ns-3 bounds it by a
-    // minute where it expires alone.
+    // A link that was out for an hour must not make the timer last for hours: ns-3 itself bounds
+    // the timer to a minute only when it expires.
     sample = Min(sample, Seconds(60));
     m_rtt->Measurement(sample);
-    // Linux adds its least RTO to the round trip.
+    // Linux adds its least RTO to the round-trip time.
     if (m_leastVariation.IsZero())
     {
         m_leastVariation = m_minRto;

@@ -20,14 +20,15 @@ class HostQueueDisc;
 
 /**
  * \ingroup legacy
- * A TCP socket of a host that does what Linux's sockets do and ns-3's do not.
+ * A TCP socket of a host that adds what Linux's sockets do and ns-3's do not:
  *
- * * A socket has few bytes in the queues of its host (HostQueueDisc). It sends no segment while it
- *   has SmallQueueSegments of them there, and continues when one leaves (Linux: TCP small queues).
- * * Where the queue of its host is full it keeps its data, reduces its window, and tries again with
- *   the next ACK; with nothing in flight after the least RTO (Linux: tcp_enter_cwr, probe timer).
+ * * A socket has only a few segments in the queues of its host (HostQueueDisc). It sends none while
+ *   SmallQueueSegments of them are there, and continues when one leaves (Linux: TCP small queues).
+ * * If the queue of its host is full, it keeps its data, reduces its window, and tries again with
+ *   the next ACK, or after the least RTO if nothing is in flight (Linux: tcp_enter_cwr, probe
+ *   timer).
  * * Its congestion window grows only while the window, and not the host, limits it (RFC 7661;
- * Linux: tcp_is_cwnd_limited).
+ *   Linux: tcp_is_cwnd_limited).
  */
 class HostSocket : public ns3::TcpSocketBase
 {
@@ -40,31 +41,31 @@ class HostSocket : public ns3::TcpSocketBase
 
     HostSocket();
     /**
-     * \param socket a listening socket, which this one becomes a connection of
+     * \param socket a listening socket, from which this one is copied for a new connection
      */
     HostSocket(const HostSocket& socket);
     ~HostSocket() override;
 
     /**
      * \param node a node with TCP
-     * \return a new socket of the node's congestion control, recovery and RTT estimator
+     * \return a new socket with the node's congestion control, recovery and RTT estimator
      */
     static ns3::Ptr<HostSocket> Create(ns3::Ptr<ns3::Node> node);
-    /// Never gives its connection up, however long nothing is acknowledged.
+    /// Makes the socket never give its connection up, however long nothing is acknowledged.
     void Persist();
     /**
-     * \return the socket that is handing a data segment to IP; null for other packets. ns-3 calls
-     * from a socket down to the queue disc without an event between them, so this is how a queue
-     * disc knows whose packet it gets.
+     * \return the socket that is handing a data segment to IP; null for other packets. ns-3 makes
+     * all calls from a socket down to the queue disc without an event between them, so a queue disc
+     * can find out in this way whose packet it gets.
      */
     static HostSocket* Sending();
 
     /**
      * A segment of this socket entered a queue of its host.
-     * \param queue queue that all segments of this socket take
+     * \param queue the queue that all segments of this socket take
      */
     void OnQueued(const HostQueueDisc* queue);
-    /// A segment of this socket left a queue of its host, which may let the socket send another.
+    /// A segment of this socket left a queue of its host, so that the socket may send another.
     void OnUnqueued();
 
   protected:
@@ -83,26 +84,27 @@ class HostSocket : public ns3::TcpSocketBase
 
   private:
     /**
-     * \return true where a segment is lost and was not sent again, or data were never sent
+     * \return true if a segment is lost and was not sent again, or some data was never sent
      */
     bool HasToSend() const;
-    /// Notes how much of the window is in use, for MayGrow.
+    /// Records how much of the window is in use, for MayGrow.
     void NoteUse(uint32_t inFlight, uint32_t window) const;
     /**
-     * \return true where the window, and not the host or the application, has limited the sender in
-     * the present round trip; in slow start also where it used half of its window
+     * \return true if the window, and not the host or the application, has limited the sender in
+     * the present round trip; in slow start also if the sender used half of its window
      */
     bool MayGrow() const;
 
-    /// The queue of the host has no room for the next segment.
+    /// Called when the queue of the host has no room for the next segment.
     void OnRefused();
 
     /**
-     * \return true where segments arrive in the order in which they were sent, as far as is known
+     * \return true if segments arrive in the order in which they were sent, as far as is known
      */
     bool InOrder() const;
     /**
-     * Marks what is lost, as the send times of what has arrived tell, and enters recovery.
+     * Marks lost segments, which it finds by the send times of those that have arrived, and enters
+     * recovery.
      * \param delivered bytes that the ACK reports as delivered
      */
     void FindLosses(uint32_t delivered);
@@ -111,9 +113,9 @@ class HostSocket : public ns3::TcpSocketBase
      * \param delivered bytes that the ACK reports as delivered
      */
     void Recover(uint32_t delivered);
-    /// Sets the time at which the probe is due, in all that follows from an ACK or a segment sent.
+    /// Sets the time at which the probe is due. Called after each ACK and each segment sent.
     void SetProbe();
-    /// The probe's timer expired.
+    /// Called when the probe's timer has expired.
     void OnProbe();
     /// Sends a new segment, or the last one again.
     void SendProbe();
@@ -123,19 +125,19 @@ class HostSocket : public ns3::TcpSocketBase
     uint32_t m_most{0};   //!< segments that this socket may have in the host's queues
     uint32_t m_queued{0}; //!< segments that it has there
     const HostQueueDisc* m_queue{nullptr}; //!< where its segments wait; null: none was sent
-    mutable ns3::EventId m_refused;        //!< what follows from a full queue
+    mutable ns3::EventId m_refused;        //!< event of the reaction to a full queue
     ns3::EventId m_retry;                  //!< timer of the next attempt with nothing in flight
-    mutable bool m_throttled{false};       //!< true where it waits for one of them to leave
+    mutable bool m_throttled{false};       //!< true where it waits for a segment to leave
     mutable bool m_limited{false};         //!< true where the window limited it in this round trip
     mutable uint32_t m_mostUsed{0};        //!< most bytes in flight in this round trip
-    ns3::Ptr<DeliveryClock> m_clock;       //!< send times of what has arrived
+    ns3::Ptr<DeliveryClock> m_clock;       //!< send times of the segments that have arrived
     ns3::Time m_lastSent;                  //!< time of the last segment sent
     ns3::Time m_headSent;                  //!< time at which the head was sent again
     ns3::SequenceNumber32 m_headSeq{0};    //!< sequence number of that head
     ns3::SequenceNumber32 m_lastSeq{0};    //!< first byte of the highest segment sent
-    ns3::Time m_leastVariation;            //!< least of the RTO beyond the round trip
+    ns3::Time m_leastVariation;            //!< the least that the RTO exceeds the round trip by
     ns3::EventId m_probe;                  //!< timer of the probe
-    ns3::Time m_probeDue;                  //!< time at which it is due; zero: not
+    ns3::Time m_probeDue;                  //!< time at which the probe is due; zero: none is due
     bool m_partial{false};                 //!< true while an ACK in recovery is processed
     bool m_probed{false};                  //!< true from a probe until data is acknowledged
     mutable ns3::SequenceNumber32 m_roundEnd{0}; //!< an ACK of this byte ends the round trip

@@ -40,7 +40,8 @@ void LinkMeter::OnLost(Ptr<LinkMeter> meter, Ptr<const Packet>)
 
 void LinkMeter::OnQueue(Ptr<LinkMeter> meter, uint32_t oldBytes, uint32_t newBytes)
 {
-    // A packet that moves from the disc to the device still waits, so only arrivals count.
+    // A packet that moves from the disc to the device still waits there, so only arrivals can raise
+    // the maximum.
     if (newBytes > oldBytes)
     {
         const uint32_t below = meter->m_below ? meter->m_below->GetNBytes() : 0;
@@ -76,7 +77,8 @@ void LinkMeter::Occupy(TimeNs start, TimeNs end)
     {
         m_window = last;
         m_inWindow = end - last * kPeakWindow;
-        // A packet on a slow link fills all windows in between.
+        // A packet on a slow link can fill several windows, and then all windows in between are
+        // full.
         m_peak = std::max(m_peak, last > first + 1 ? kPeakWindow : m_inWindow);
     }
 }
@@ -115,7 +117,8 @@ TimeNs LinkMeter::GetBusy() const
 
 double LinkMeter::GetPeak() const
 {
-    // Transmission times are rounded up, so those of a busy link sum to a few nanoseconds too many.
+    // Transmission times are rounded up, so the sum over a busy link is a few nanoseconds too
+    // large.
     return std::min(1.0, static_cast<double>(m_peak) / kPeakWindow);
 }
 

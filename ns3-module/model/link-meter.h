@@ -53,15 +53,16 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      */
     void SetQueueBelow(ns3::Ptr<ns3::QueueBase> device);
     /**
-     * \return sent, on the wire
+     * \return bytes sent, on the wire
      */
     int64_t GetBytes() const;
     /**
-     * \return sent until now, on the wire; of a packet that is being sent, the part that has left
+     * \return bytes sent until now, on the wire; of a packet that is being sent, only the part that
+     * has left counts
      */
     double GetSent() const;
     /**
-     * \return sent
+     * \return packets sent
      */
     int64_t GetPackets() const;
     /**
@@ -69,7 +70,7 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      */
     int64_t GetLost() const;
     /**
-     * \return most bytes that ever waited, in disc and device together
+     * \return most bytes that ever waited at a time, in disc and device together
      */
     int64_t GetMaxQueued() const;
     /**
@@ -88,12 +89,12 @@ class LinkMeter : public ns3::SimpleRefCount<LinkMeter>
      */
     void Occupy(TimeNs start, TimeNs end);
 
-    ns3::Ptr<ns3::QueueBase> m_below; //!< null where the device queue is all
+    ns3::Ptr<ns3::QueueBase> m_below; //!< null if there is only the device queue
     int64_t m_rateBps;                //!< present rate of the link
     TimeNs m_busy{0};                 //!< time spent transmitting until the rate last changed
-    int64_t m_bytesBefore{0};         //!< sent until then
-    int64_t m_bytes{0};               //!< sent
-    int64_t m_packets{0};             //!< sent
+    int64_t m_bytesBefore{0};         //!< bytes sent until then
+    int64_t m_bytes{0};               //!< bytes sent
+    int64_t m_packets{0};             //!< packets sent
     int64_t m_lost{0};                //!< packets lost on the link
     int64_t m_maxQueued{0};           //!< most bytes that waited at once
     TimeNs m_until{0};                //!< end of the last transmission

@@ -20,11 +20,11 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Gives ports the rates of their links' schedules, as time goes.
+ * Changes the rates of ports over time, as the schedules of their links say.
  *
- * The frame being sent keeps its rate, and the next one has the new. At a rate of 0 none begins. A
- * frame that lasts for minutes would hold a port for as long, so no other rate is below one frame
- * in 100 ms.
+ * A frame that is being sent keeps its rate, and the next one has the new rate. At a rate of 0 no
+ * frame begins. A frame that lasts for minutes would block a port for as long, so all other rates
+ * are at least one frame in 100 ms.
  */
 class LinkScheduler : public ns3::Object
 {
@@ -34,14 +34,14 @@ class LinkScheduler : public ns3::Object
      */
     static ns3::TypeId GetTypeId();
 
-    /// Gives a link its rate from its next frame on; 0: it begins none. The time is the simulator's
-    /// at which another rate follows; kNever: none does.
+    /// Sets the rate of a link from its next frame on; 0: it begins no frame. `until` is the
+    /// simulator's time at which another rate follows; kNever: none does.
     using SetRate = std::function<void(fabric::DirectedLink link, int64_t rateBps, TimeNs until)>;
 
     /**
      * Begins at schedule time 0.
      * \param topology outlives this object
-     * \param frameBytes of a full frame
+     * \param frameBytes bytes of a full frame
      * \param setRate called for each link with a schedule, now and at each change
      * \param onDead called when a link stops for ever
      */
@@ -50,28 +50,29 @@ class LinkScheduler : public ns3::Object
                SetRate setRate,
                std::function<void()> onDead);
     /**
-     * \param time nanoseconds at which schedules stand now
+     * \param time the present time of the schedules, in nanoseconds
      */
     void SetTime(TimeNs time);
     /**
-     * \return nanoseconds at which schedules stand now
+     * \return the present time of the schedules, in nanoseconds
      */
     TimeNs GetTime() const;
     /**
      * \param link a directed link
-     * \return true where it carries nothing from now on, for ever
+     * \return true if it carries nothing from now on, for ever
      */
     bool IsDead(fabric::DirectedLink link) const;
     /**
-     * \return true where any link does
+     * \return true if any link is dead
      */
     bool AnyDead() const;
     /**
-     * \return time with at least one link that is out and comes back
+     * \return time in which at least one link was out, and was to come back
      */
     TimeNs GetOutTime() const;
     /**
-     * \return how often a link had to send one frame in 100 ms instead of less
+     * \return how often a link had to send one frame in 100 ms because its schedule has a lower
+     * rate
      */
     uint64_t GetFloors() const;
 
@@ -85,7 +86,7 @@ class LinkScheduler : public ns3::Object
         fabric::DirectedLink link{0};
         ns3::EventId change; //!< next change of its rate
         bool dead{false};
-        bool out{false}; //!< for a while
+        bool out{false}; //!< it is out for a while
     };
 
     void Apply(std::size_t index);          //!< gives a link its present rate
@@ -96,12 +97,12 @@ class LinkScheduler : public ns3::Object
     std::function<void()> m_onDead;
     std::vector<Scheduled> m_links;
     int64_t m_floorBps{1}; //!< least rate
-    TimeNs m_origin{0};    //!< schedule time when the simulator's is 0
+    TimeNs m_origin{0};    //!< schedule time when the simulator's time is 0
     uint64_t m_floors{0};
     std::size_t m_dead{0}; //!< number of dead links
     std::size_t m_out{0};  //!< number of links that are out for a while
-    TimeNs m_outTime{0};   //!< GetOutTime when that last changed
-    ns3::Time m_outSince;  //!< when it last changed
+    TimeNs m_outTime{0};   //!< value of GetOutTime when the state of a link last changed
+    ns3::Time m_outSince;  //!< time of that change
 };
 
 } // namespace packet

@@ -82,7 +82,7 @@ bool LinuxCongestion::OnTrain(Ptr<TcpSocketState> state)
     const Time now = Simulator::Now();
     if (now - m_lastAck > gap)
     {
-        return false; // the train has ended
+        return false; // the train of ACKs has ended
     }
     m_lastAck = now;
     return state->m_cWnd >= kLeastWindow * state->m_segmentSize &&
@@ -113,7 +113,7 @@ void LinuxCongestion::OnRoundTrip(Ptr<TcpSocketState> state, const Time& roundTr
     }
     if (m_conservative)
     {
-        // The queue was not ours, or is gone.
+        // The queue was not caused by this connection, or is gone.
         m_conservative = m_currentRound >= m_baseline;
         return;
     }
@@ -242,7 +242,8 @@ std::string LinuxCubic::GetName() const
 uint32_t LinuxCubic::GetSsThresh(Ptr<const TcpSocketState> state, uint32_t)
 {
     const double window = Segments(*state);
-    // Fast convergence (section 4.7): a window that is reduced below the last maximum makes room.
+    // Fast convergence (section 4.7): if the window is reduced below the last maximum, it leaves
+    // room for others.
     m_windowMax = window < m_windowMax ? window * (1 + fabric::kCubicKeeps) / 2 : window;
     m_inEpoch = false;
     return Reduced(*state, fabric::kCubicKeeps);
@@ -266,12 +267,12 @@ void LinuxCubic::Avoid(Ptr<TcpSocketState> state, uint32_t segmentsAcked)
         m_origin = std::max(m_windowMax, window);
         m_k = std::cbrt((m_origin - window) / fabric::kCubicGrowth);
     }
-    // Section 4.2: the window that a round trip from now should have.
+    // Section 4.2: the window that the connection should have one round trip from now.
     const double time =
         (Simulator::Now() - m_epochStart + state->m_lastRtt.Get()).GetSeconds() - m_k;
     const double cubic = fabric::kCubicGrowth * time * time * time + m_origin;
-    // Section 4.3: the window that Reno would have by now. Linux keeps its slope beyond the window
-    // before the last reduction, where the RFC makes it 1.
+    // Section 4.3: the window that Reno would have by now. Linux keeps Reno's slope even beyond the
+    // window before the last reduction, where the RFC sets it to 1.
     m_reno += fabric::kCubicFriendlyGrowth * segmentsAcked / window;
     const double target = std::clamp(std::max(cubic, m_reno), window, kMostGrowth * window);
     Grow(state, (target - window) / window * segmentsAcked);

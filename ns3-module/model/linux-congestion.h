@@ -14,11 +14,11 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Congestion control as today's stacks have it. Slow start may be HyStart++ (RFC 9406), which ends
- * when round trips grow, with the ACK trains of Linux's HyStart. Congestion avoidance is the
- * subclass's.
+ * Congestion control as in today's stacks. Slow start may be HyStart++ (RFC 9406), which ends when
+ * round-trip times grow, together with the ACK trains of Linux's HyStart. Subclasses implement
+ * congestion avoidance.
  *
- * A HostSocket gives it every round trip (OnRoundTrip); PktsAcked gets smoothed ones only.
+ * A HostSocket reports every round-trip time (OnRoundTrip); PktsAcked gets only smoothed ones.
  */
 class LinuxCongestion : public ns3::TcpCongestionOps
 {
@@ -29,8 +29,8 @@ class LinuxCongestion : public ns3::TcpCongestionOps
     static ns3::TypeId GetTypeId();
 
     /**
-     * \param state the socket's
-     * \param roundTrip a sample, not smoothed
+     * \param state of the socket
+     * \param roundTrip a sample that is not smoothed
      */
     void OnRoundTrip(ns3::Ptr<ns3::TcpSocketState> state, const ns3::Time& roundTrip);
 
@@ -41,54 +41,54 @@ class LinuxCongestion : public ns3::TcpCongestionOps
   protected:
     /**
      * Grows the window in congestion avoidance.
-     * \param state the socket's
+     * \param state of the socket
      * \param segmentsAcked segments that an ACK acknowledged, at least 1
      */
     virtual void Avoid(ns3::Ptr<ns3::TcpSocketState> state, uint32_t segmentsAcked) = 0;
-    /// A retransmission timer expired.
+    /// Called when a retransmission timer has expired.
     virtual void Reset();
     /**
      * Adds a part of a segment to the window, which grows by whole segments.
-     * \param state the socket's
+     * \param state of the socket
      * \param segments part of a segment
      */
     void Grow(ns3::Ptr<ns3::TcpSocketState> state, double segments);
 
-    bool m_hyStart{false}; //!< slow start ends by round trips, too
+    bool m_hyStart{false}; //!< slow start also ends by round-trip times
 
   private:
     /**
-     * \param state the socket's
-     * \return true where ACKs have come without a pause for half of the least round trip: the
+     * \param state of the socket
+     * \return true if ACKs have come without a pause for half of the least round-trip time: the
      * window then fills the path (Ha and Rhee, PFLDnet'08; Linux)
      */
     bool OnTrain(ns3::Ptr<ns3::TcpSocketState> state);
     /// Begins the next round trip of slow start.
     void NextRound(ns3::Ptr<ns3::TcpSocketState> state);
     /**
-     * \param state the socket's
+     * \param state of the socket
      * \param segmentsAcked segments that an ACK acknowledged
-     * \return those that are left for congestion avoidance
+     * \return the number of them that are left for congestion avoidance
      */
     uint32_t SlowStart(ns3::Ptr<ns3::TcpSocketState> state, uint32_t segmentsAcked);
 
-    // Names as in RFC 9406, section 4.
+    // The names follow RFC 9406, section 4.
     bool m_inRound{false};                      //!< true once a first round has begun
     ns3::SequenceNumber32 m_windowEnd{0};       //!< an ACK of this byte ends the round
-    ns3::Time m_lastRound{ns3::Time::Max()};    //!< least round trip of the round before
-    ns3::Time m_currentRound{ns3::Time::Max()}; //!< least round trip of this round
+    ns3::Time m_lastRound{ns3::Time::Max()};    //!< least round-trip time of the round before
+    ns3::Time m_currentRound{ns3::Time::Max()}; //!< least round-trip time of this round
     ns3::Time m_roundStart;                     //!< time at which this round began
     ns3::Time m_lastAck;                        //!< time of the last ACK of the train
-    uint32_t m_samples{0};                      //!< round trips measured in this round
-    bool m_conservative{false};                 //!< true in conservative slow start
-    uint32_t m_conservativeRounds{0};           //!< rounds since it began
-    ns3::Time m_baseline{ns3::Time::Max()};     //!< least round trip as it began
-    double m_part{0};                           //!< part of a segment that the window lacks
+    uint32_t m_samples{0};                  //!< number of round-trip times measured in this round
+    bool m_conservative{false};             //!< true in conservative slow start
+    uint32_t m_conservativeRounds{0};       //!< rounds since it began
+    ns3::Time m_baseline{ns3::Time::Max()}; //!< least round-trip time when it began
+    double m_part{0}; //!< part of a segment that is not yet added to the window
 };
 
 /**
  * \ingroup legacy
- * Reno (RFC 5681, with the byte counting of RFC 3465), without HyStart++, as in Linux.
+ * Reno (RFC 5681, with the byte counting of RFC 3465) without HyStart++, as in Linux.
  */
 class LinuxReno : public LinuxCongestion
 {

@@ -108,7 +108,7 @@ void MessageChannel::Read(Ptr<Socket> socket)
         m_read += packet->GetSize();
     }
     m_listener->OnProgress();
-    // The listener may send on this channel while the loop runs.
+    // The listener may send on this channel while the loop is running.
     while (!m_messages.empty() && m_messages.front().end <= m_read)
     {
         const Message message = m_messages.front();
@@ -123,7 +123,7 @@ void MessageChannel::Read(Ptr<Socket> socket)
 
 void MessageChannel::Connected(Ptr<Socket>)
 {
-    // Further handshakes, as of TLS, are waited for. Their few bytes are not sent.
+    // The time of further handshakes, as those of TLS, is waited for. Their few bytes are not sent.
     const Time roundTrip = Simulator::Now() - m_opened;
     if (m_roundTrips > 1)
     {
@@ -216,8 +216,8 @@ void MessageChannel::Lost(Ptr<Socket>)
 
 void MessageChannel::Rto(Time oldRto, Time newRto)
 {
-    // Expiry doubles the timer (RFC 6298, 5.5). The first expiry of a loss also changes the
-    // congestion state. Later ones, and those of the handshake, are seen only here.
+    // Each expiry doubles the timer (RFC 6298, 5.5). The first expiry after a loss also changes the
+    // congestion state. Later ones, and those during the handshake, can be detected only here.
     const bool repeated = m_state == TcpSocket::SYN_SENT || m_congestion == TcpSocketState::CA_LOSS;
     if (repeated && oldRto.IsStrictlyPositive() && newRto == Min(oldRto + oldRto, Seconds(60)))
     {

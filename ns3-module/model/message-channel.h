@@ -29,27 +29,27 @@ class ChannelListener
 {
   public:
     virtual ~ChannelListener() = default;
-    /// Bytes reached the receiver's application.
+    /// Called when bytes have reached the receiver's application.
     virtual void OnProgress() = 0;
     /**
-     * The last byte of a message reached the receiver's application.
-     * \param graph the graph that sent it
+     * Called when the last byte of a message has reached the receiver's application.
+     * \param graph number of the graph that sent it
      * \param flow the message
      */
     virtual void OnArrived(uint64_t graph, const fabric::Flow& flow) = 0;
-    /// A retransmission timer expired.
+    /// Called when a retransmission timer has expired.
     virtual void OnRetransmitTimeout() = 0;
     /**
-     * The connection is lost.
-     * \param channel the channel
+     * Called when the connection is lost.
+     * \param channel the channel of the connection
      */
     virtual void OnConnectionLost(MessageChannel& channel) = 0;
 };
 
 /**
  * \ingroup legacy
- * Has both ends of one persistent TCP connection that carries messages one way, first in, first
- * out.
+ * Owns both ends of one persistent TCP connection that carries messages in one direction, first in,
+ * first out.
  *
  * Messages are byte counts. Their packets are zeros, which ns-3 does not store. The sender keeps
  * the socket's buffer filled; the receiver reads at once and counts.
@@ -62,12 +62,12 @@ class MessageChannel : public ns3::Object
      */
     static ns3::TypeId GetTypeId();
 
-    /// Stands for a send buffer of the attribute ns3::TcpSocket::SndBufSize.
+    /// Means that the attribute ns3::TcpSocket::SndBufSize sets the send buffer.
     static constexpr uint32_t kDefaultSendBuffer = 0;
 
     /**
-     * Takes the sending end, which gets a port.
-     * \param sender a new socket of the sending host
+     * Sets the sending end, which gets a port.
+     * \param sender a new socket at the sending host
      * \param sendBuffer bytes of the send buffer, or kDefaultSendBuffer
      * \param roundTrips round trips of the handshake before the first byte, 1 or more
      * \param listener outlives this object
@@ -91,16 +91,16 @@ class MessageChannel : public ns3::Object
      */
     void Accept(ns3::Ptr<ns3::Socket> socket);
     /**
-     * \param graph given back on arrival
+     * \param graph number of the graph, which is given back on arrival
      * \param flow at least one byte
      */
     void Send(uint64_t graph, const fabric::Flow& flow);
     /**
-     * Withdraws a message: what was not given to the socket is never sent, and the message does not
-     * arrive.
+     * Withdraws a message: the part that was not given to the socket is never sent, and the message
+     * does not arrive.
      * \param graph that sent it
      * \param flow the message
-     * \return its bytes that the socket has taken; nothing where it was not on its way
+     * \return the number of its bytes that the socket has taken; nothing if it was not in flight
      */
     std::optional<int64_t> Abort(uint64_t graph, const fabric::Flow& flow);
     /**
@@ -109,15 +109,15 @@ class MessageChannel : public ns3::Object
      */
     std::deque<std::pair<uint64_t, fabric::Flow>> TakeMessages();
     /**
-     * \return true where no message is on its way
+     * \return true if no message is in flight
      */
     bool IsIdle() const;
     /**
-     * \return time since the last message arrived; only of an idle channel
+     * \return the time since the last message arrived; call it only if the channel is idle
      */
     ns3::Time GetIdleTime() const;
     /**
-     * \return one line for each message on its way: ends, bytes done of total, TCP state
+     * \return one line for each message in flight: its ends, bytes done of total, and the TCP state
      */
     std::deque<std::string> DescribeBlocked() const;
 
@@ -125,7 +125,7 @@ class MessageChannel : public ns3::Object
     void DoDispose() override;
 
   private:
-    /// A message in flight.
+    /// A message that has not arrived.
     struct Message
     {
         uint64_t graph;    //!< graph that sent it
@@ -134,11 +134,11 @@ class MessageChannel : public ns3::Object
         bool aborted;      //!< true where it was withdrawn after some of it was sent
     };
 
-    void Fill(ns3::Ptr<ns3::Socket> socket, uint32_t available); //!< room in the send buffer
-    void Read(ns3::Ptr<ns3::Socket> socket);                     //!< bytes to read
-    void Connected(ns3::Ptr<ns3::Socket> socket);                //!< TCP's handshake done
-    void Ready();                                                //!< all handshakes done
-    void Lost(ns3::Ptr<ns3::Socket> socket);                     //!< no connection, or no longer
+    void Fill(ns3::Ptr<ns3::Socket> socket, uint32_t available); //!< the send buffer has room
+    void Read(ns3::Ptr<ns3::Socket> socket);                     //!< there are bytes to read
+    void Connected(ns3::Ptr<ns3::Socket> socket);                //!< TCP's handshake is done
+    void Ready();                                                //!< all handshakes are done
+    void Lost(ns3::Ptr<ns3::Socket> socket);                     //!< the connection failed or ended
     void Rto(ns3::Time oldRto, ns3::Time newRto);                //!< the timer's value changed
     void Congestion(ns3::TcpSocketState::TcpCongState_t oldState,
                     ns3::TcpSocketState::TcpCongState_t newState); //!< congestion state changed
@@ -155,11 +155,11 @@ class MessageChannel : public ns3::Object
     ns3::Time m_opened;                   //!< time of Connect
     ns3::Time m_lastArrival;              //!< time at which a message last arrived
     uint32_t m_refill{0};                 //!< least room worth a refill, bytes
-    int64_t m_queued{0};                  //!< stream position after the last message
-    int64_t m_written{0};                 //!< stream position given to the socket
-    int64_t m_read{0};                    //!< stream position read by the receiver
+    int64_t m_queued{0};                  //!< stream position after the last message's end
+    int64_t m_written{0}; //!< stream position up to which the socket was given bytes
+    int64_t m_read{0};    //!< stream position up to which the receiver has read
     ns3::TcpSocket::TcpStates_t m_state{ns3::TcpSocket::CLOSED}; //!< TCP state of the sending end
-    /// Congestion state of the sending end.
+    /// The congestion state of the sending end.
     ns3::TcpSocketState::TcpCongState_t m_congestion{ns3::TcpSocketState::CA_OPEN};
 };
 

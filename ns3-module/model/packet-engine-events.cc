@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// While it runs, an engine handles calls of graphs, arrivals, losses and failures of hosts, and
+// What an engine does while it runs: calls of graphs, arrivals, losses and failures of hosts, and
 // errors that end the run.
 #include "graph-run.h"
 #include "packet-engine.h"
@@ -50,7 +50,8 @@ void PacketEngine::Call(uint64_t graph, const std::function<void(GraphRun&)>& ca
     }
     else if (m_inFlight == 0 && m_scheduled == 0 && !m_paused)
     {
-        // This is checked here, because events never end where monitors schedule theirs for ever.
+        // This is checked here because the simulator may never run out of events: monitors may
+        // schedule theirs for ever.
         Fail(std::make_exception_ptr(Error("nothing can happen any more at " + FormatTime(Now()) +
                                            ", but " + std::to_string(m_graphs.size()) +
                                            " flow graph(s) are not done")));
@@ -147,7 +148,7 @@ void PacketEngine::CheckStall()
     {
         return;
     }
-    // Links that come back are waited for.
+    // The engine waits for links that come back: their outages do not count as idle time.
     const Time out = NanoSeconds(m_carrier->GetOutTime());
     m_outThen = m_checked == m_progress ? m_outThen : m_outSeen;
     m_checked = m_progress;

@@ -159,8 +159,8 @@ bool PacketEngine::RunUntil(TimeNs until)
 
 void PacketEngine::CheckEnd(uint64_t events)
 {
-    // Events of the same time may be queued behind this one, and may queue others. This event is
-    // the last one when no other event ran since its last check.
+    // Events of the same time may be queued after this one, and may queue others. This event is the
+    // last one if no other event has run since its last check.
     const uint64_t count = Simulator::GetEventCount();
     if (m_reachedEnd && count == events + 1)
     {

@@ -27,15 +27,15 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Carries fabric::FlowGraphs over a Carrier: ns-3's TCP, or cards and switches of RoCEv2.
+ * Carries fabric::FlowGraphs over a Carrier: ns-3's TCP, or NICs and switches of RoCEv2.
  *
  * Flows between endpoints of one host arrive after zero time. Graphs are called inside simulator
- * events; an exception that they throw stops the run, and RunUntil throws it.
+ * events; an exception that they throw stops the run, and RunUntil throws it again.
  */
 class PacketEngine : public ns3::Object, private CarrierListener
 {
   public:
-    /// Makes the carrier of an engine, which is its listener.
+    /// Makes the carrier of an engine; the engine is the listener.
     using CarrierFactory = std::function<std::unique_ptr<Carrier>(CarrierListener* listener)>;
     /// Signature of the flow trace sources.
     using FlowTracedCallback = void (*)(const fabric::Flow& flow, ns3::Time when);
@@ -52,38 +52,39 @@ class PacketEngine : public ns3::Object, private CarrierListener
      * Builds the network, once.
      * \param topology outlives this object
      * \param placement outlives this object
-     * \param transport preset and the user's attributes; ns-3's defaults must already hold them
-     * \param makeCarrier of the same network
+     * \param transport preset and the user's attributes; ns-3's defaults must already be set to
+     * these
+     * \param makeCarrier makes the carrier over the same network
      */
     void Build(const fabric::Topology* topology,
                const fabric::Placement* placement,
                const fabric::Transport& transport,
                const CarrierFactory& makeCarrier);
     /**
-     * \return ns-3's nodes and devices; null where none carry messages
+     * \return ns-3's nodes and devices; null if none of these carry messages
      */
     ns3::Ptr<PacketNetwork> GetNetwork() const;
     /**
-     * \return true where results depend on draws
+     * \return true if results depend on random draws
      */
     bool IsRandom() const;
     /**
-     * \return true where a step needs no step before it that opens connections
+     * \return true if a step needs no earlier step that opens connections
      */
     bool StartsWarm() const;
 
     /**
-     * \param graph lives until it is done
+     * \param graph flow graph, which must live until it is done
      * \param start nanoseconds, not in the past
      * \param background whether a run may end before the graph does
      */
     void Submit(fabric::FlowGraph& graph, TimeNs start, bool background = false);
     /**
-     * \param time nanoseconds at which the rates and failures of the topology stand now
+     * \param time the present time of the schedules of rates and failures, in nanoseconds
      */
     void SetScheduleTime(TimeNs time);
     /**
-     * \return true where results depend on the time at which a step begins
+     * \return true if results depend on the time at which a step begins
      */
     bool DependsOnTime() const;
     /**
@@ -91,7 +92,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
      */
     std::vector<fabric::LinkCounters> GetLinks() const;
     /**
-     * \return what each directed link has sent and has waiting now
+     * \return what each directed link has sent so far, and what waits there now
      */
     std::vector<fabric::LinkActivity> GetActivity() const;
     /**
@@ -99,7 +100,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
      */
     fabric::RoceActivity GetRoce() const;
     /**
-     * \return what became of the flow whose delivery the trace is being told of; null: not known
+     * \return the record of the flow whose delivery is being traced; null: there is none
      */
     const fabric::RoceFlow* GetDelivered() const;
     /**
@@ -113,7 +114,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
      */
     static TimeNs Now();
     /**
-     * \return events, packets, flows and time-outs since Build
+     * \return numbers of events, packets, flows and time-outs since Build
      */
     fabric::EngineCounters GetCounters() const;
     /**
@@ -122,13 +123,13 @@ class PacketEngine : public ns3::Object, private CarrierListener
     void SetFlowTrace(fabric::FlowTrace trace);
 
     /**
-     * \return number of times that the random streams were assigned again
+     * \return the number of times that the random streams were assigned again
      */
     uint64_t GetDraws() const;
     /**
      * Continues where another engine stopped between graphs.
      * \param now nanoseconds to start from
-     * \param draws its GetDraws
+     * \param draws value of GetDraws of the other engine
      */
     void Restore(TimeNs now, uint64_t draws);
 
@@ -138,13 +139,13 @@ class PacketEngine : public ns3::Object, private CarrierListener
   private:
     class GraphRun;
 
-    // Requests of graphs.
+    // Requests that graphs make.
     void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
     /** Withdraws a flow, and returns its bytes that TCP carries all the same. */
     int64_t Abort(uint64_t graph, const fabric::Flow& flow);
-    void Trace(const fabric::Flow& flow, bool delivered); //!< tells of a whole flow
-    void Wake(uint64_t graph, uint64_t token);            //!< a wake-up is due
-    void Start(uint64_t graph);                           //!< its start is due
+    void Trace(const fabric::Flow& flow, bool delivered); //!< reports a whole flow to the traces
+    void Wake(uint64_t graph, uint64_t token);            //!< called when a wake-up is due
+    void Start(uint64_t graph); //!< called when the start of a graph is due
     /// Calls a graph and catches its exceptions.
     void Call(uint64_t graph, const std::function<void(GraphRun&)>& callback);
 
@@ -157,30 +158,30 @@ class PacketEngine : public ns3::Object, private CarrierListener
 
     // Changes of the network.
     void AwaitFailures();     //!< schedules the next failure of each host
-    void HostFails(int node); //!< its connections are lost
-    void CheckDead();         //!< ends the run where a flow waits for ever
-    /// Adds a background flow's bytes to those of its links.
+    void HostFails(int node); //!< loses the connections of a host
+    void CheckDead();         //!< ends the run if a flow waits for ever
+    /// Adds the bytes of a background flow to those of its links.
     void CountBackground(const fabric::ConnectionName& connection, const fabric::Flow& flow);
     /// Returns the connection of a graph's flow.
     fabric::ConnectionName NameOf(uint64_t graph, const fabric::Flow& flow) const;
 
-    // Ends of a run.
-    void AssignStreams();                //!< fresh random streams, where anything draws
+    // How a run ends.
+    void AssignStreams();                //!< assigns fresh random streams if anything draws
     void CheckStall();                   //!< checks whether bytes still arrive
-    void CheckEnd(uint64_t events);      //!< stops once nothing is left at the present time
-    void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws
-    std::string Blocked() const;         //!< describes the flows in flight, for messages
+    void CheckEnd(uint64_t events);      //!< stops once nothing is left to do at the present time
+    void Fail(std::exception_ptr error); //!< stops the run; RunUntil throws the error
+    std::string Blocked() const;         //!< describes the flows in flight for messages
 
     std::unique_ptr<const fabric::ConnectionNames> m_names; //!< connections of endpoints
-    std::unique_ptr<const fabric::Stripes> m_stripes;       //!< connections that share flows
-    ns3::Time m_stallTimeout; //!< time after which CheckStall ends a run
+    std::unique_ptr<const fabric::Stripes> m_stripes; //!< connections that share a flow's bytes
+    ns3::Time m_stallTimeout;                         //!< time after which CheckStall ends a run
 
     const fabric::Topology* m_topology{nullptr}; //!< routes and failures
     fabric::Transport m_transport;               //!< bytes on the wire
     std::vector<ns3::EventId> m_failures;        //!< next failure of each host that has one
-    std::vector<int64_t> m_background;           //!< background's bytes by directed link
-    int m_foreground{0};                         //!< graphs that are not done, without background
-    bool m_hasBackground{false};                 //!< true once there is background traffic
+    std::vector<int64_t> m_background;           //!< bytes of background traffic by directed link
+    int m_foreground{0}; //!< number of graphs that are not done, except for background traffic
+    bool m_hasBackground{false}; //!< true once there is background traffic
     std::map<uint64_t, std::unique_ptr<GraphRun>> m_graphs; //!< graphs that are not done
     std::unique_ptr<Carrier> m_carrier;                     //!< nodes, links and connections
     uint64_t m_nextGraph{0};                                //!< number of the next graph
@@ -188,19 +189,19 @@ class PacketEngine : public ns3::Object, private CarrierListener
     int64_t m_scheduled{0};            //!< number of starts and wake-ups to come
     std::optional<uint64_t> m_paused;  //!< graph that paused the last RunUntil
     ns3::Time m_progress;              //!< time at which a byte last arrived
-    ns3::Time m_checked;               //!< the same, when CheckStall last looked
-    ns3::Time m_outThen;               //!< Carrier::GetOutTime at that time or before
-    ns3::Time m_outSeen;               //!< the same when CheckStall last looked
+    ns3::Time m_checked;               //!< value of m_progress when CheckStall last looked
+    ns3::Time m_outThen;               //!< value of Carrier::GetOutTime at that time or before
+    ns3::Time m_outSeen;               //!< value of Carrier::GetOutTime when CheckStall last looked
     ns3::EventId m_watchdog;           //!< event of CheckStall, while flows are in flight
     std::exception_ptr m_error;        //!< error that RunUntil throws
     ns3::EventId m_end;                //!< event of CheckEnd, where a time was given
     bool m_reachedEnd{false};          //!< true once the time of this RunUntil has come
-    bool m_streamsUsed{false};         //!< true where streams were used since their assignment
+    bool m_streamsUsed{false};         //!< true if streams were used since they were last assigned
     uint64_t m_draws{0};               //!< number of assignments of streams
     uint64_t m_firstEvent{0};          //!< simulator's count of events at Build
     fabric::EngineCounters m_counters; //!< numbers of flows and time-outs
     fabric::FlowTrace m_trace;         //!< trace of the caller
-    const fabric::RoceFlow* m_delivered{nullptr}; //!< of the flow that arrives now
+    const fabric::RoceFlow* m_delivered{nullptr}; //!< record of the flow that arrives now
 
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowStart;     //!< trace source
     ns3::TracedCallback<const fabric::Flow&, ns3::Time> m_flowDelivered; //!< trace source

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// Queues of a network's ports: device queues, queue discs that mark, and token buckets.
+// The queues of a network's ports: device queues, queue discs that mark, and token buckets.
 #include "packet-network.h"
 
 #include "host-queue-disc.h"
@@ -29,7 +29,7 @@ using fabric::DirectedLink;
 namespace
 {
 
-/// Most bytes of a queue, far more than any path holds.
+/// The largest queue in bytes, far more than any path holds.
 constexpr int64_t kMostQueueBytes = 1 << 30;
 
 } // namespace
@@ -121,10 +121,10 @@ Ptr<RedQueueDisc> PacketNetwork::MakeRed(DirectedLink link) const
     set("MaxSize", QueueSizeValue(QueueSize(QueueSizeUnit::BYTES, static_cast<uint32_t>(limit))));
     set("MinTh", DoubleValue(static_cast<double>(mark)));
     set("MaxTh", DoubleValue(static_cast<double>(mark)));
-    set("Gentle", BooleanValue(false)); // marks every packet above the threshold
-    set("QW", DoubleValue(1.0));        // uses the instantaneous queue
+    set("Gentle", BooleanValue(false)); // every packet above the threshold is marked
+    set("QW", DoubleValue(1.0));        // the instantaneous queue is used
     set("UseEcn", BooleanValue(true));
-    set("UseHardDrop", BooleanValue(false)); // marks above the upper threshold, too
+    set("UseHardDrop", BooleanValue(false)); // packets above the upper threshold are marked, too
     set("MeanPktSize", UintegerValue(static_cast<uint32_t>(m_transport.FrameBytes())));
     return factory.Create<RedQueueDisc>();
 }

@@ -37,15 +37,15 @@ namespace
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
 
-/// Returns the rate at which a port sends a frame. After a token bucket the line is fast.
+/// Returns the rate at which a port sends a frame. After a token bucket, the line is fast.
 int64_t LineRate(const fabric::Port& port)
 {
     constexpr int64_t kLine = 10'000'000'000;
-    constexpr int64_t kFaster = 4; // at least, than the tokens come
+    constexpr int64_t kFaster = 4; // the line is at least this many times faster than tokens come
     return port.burstBytes > 0 ? std::max(kLine, kFaster * port.rateBps) : port.rateBps;
 }
 
-/// Returns an MTU with room for a full segment whatever its TCP options are, so that no segment is
+/// Returns an MTU that has room for a full segment with any TCP options, so that no segment is
 /// fragmented.
 uint16_t DeviceMtu(const fabric::Transport& transport)
 {
@@ -53,8 +53,8 @@ uint16_t DeviceMtu(const fabric::Transport& transport)
     return static_cast<uint16_t>(std::min(room, fabric::kMostMtu));
 }
 
-/// Throws Error where a frame lasts only a few nanoseconds. ns-3 counts whole nanoseconds, so it
-/// would send such a frame at another rate.
+/// Throws Error if a frame lasts only a few nanoseconds. ns-3 counts whole nanoseconds, so it would
+/// send such a frame at a different rate.
 void CheckFrameTime(int64_t rateBps, const fabric::Transport& transport)
 {
     constexpr double kTolerance = 0.01;
@@ -75,15 +75,15 @@ void CheckFrameTime(int64_t rateBps, const fabric::Transport& transport)
     }
 }
 
-/// Returns the time that a frame takes over a link.
+/// Returns the time that a frame takes to cross a link.
 TimeNs HopTime(const fabric::Topology& topology, DirectedLink link, int64_t frameBytes)
 {
     return Later(topology.LinkOf(link).delay,
                  SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
 }
 
-/// Returns the time of one frame on the longest of the shortest paths and explicit routes from
-/// `origin`. Hosts do not forward.
+/// Returns the time that one frame takes on the longest of the shortest paths and explicit routes
+/// from `origin`. Hosts do not forward.
 TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
 {
     std::vector<TimeNs> trip(topology.NodeCount(), 0);
@@ -110,11 +110,11 @@ TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBy
     return longest;
 }
 
-/// Returns a hardware address from the link's number, because Mac48Address::Allocate counts over
-/// the whole process.
+/// Returns a hardware address that is made from the link's number, because Mac48Address::Allocate
+/// counts over the whole process.
 Mac48Address MacOf(DirectedLink link)
 {
-    uint8_t bytes[6] = {0x02, 0, 0, 0, 0, 0}; // locally administered
+    uint8_t bytes[6] = {0x02, 0, 0, 0, 0, 0}; // this is a locally administered address
     for (int i = 0; i < 4; ++i)
     {
         bytes[5 - i] = static_cast<uint8_t>(link >> (8 * i));
@@ -341,7 +341,7 @@ bool PacketNetwork::IsRandom() const
     {
         return true;
     }
-    // RED draws between its thresholds only, and all ports are configured alike.
+    // RED draws only between its thresholds, and all ports are configured alike.
     return m_transport.ecn &&
            std::any_of(m_transport.attributes.begin(),
                        m_transport.attributes.end(),

@@ -29,11 +29,11 @@ namespace packet
  * \ingroup legacy
  * Builds a fabric::Topology of ns-3 nodes, point-to-point links, IPv4 stacks and queues.
  *
- * Where the transport marks, a switch port has a RED queue disc on a device queue of a few packets.
- * Its two thresholds are one (as DCTCP wants it: Alizadeh et al., SIGCOMM'10, section 3.1), so it
- * draws no random number unless the user sets RED attributes. Where the transport does not mark, a
+ * If the transport marks, a switch port has a RED queue disc on a device queue of a few packets.
+ * Its two thresholds are equal (as DCTCP requires: Alizadeh et al., SIGCOMM'10, section 3.1), so it
+ * draws no random numbers unless the user sets RED attributes. If the transport does not mark, a
  * switch port is a drop-tail device queue. Hosts neither mark nor drop: their sockets share the
- * line evenly and have few segments in its queue (HostQueueDisc, HostSocket).
+ * line evenly and have only a few segments in its queue (HostQueueDisc, HostSocket).
  *
  * No other queue disc is installed, no checksum is computed, and nothing is traced to files.
  */
@@ -48,9 +48,10 @@ class PacketNetwork : public ns3::Object
     /**
      * Builds the network, once.
      * \param topology outlives this object
-     * \param endpoints nodes that will send or receive, hosts or switches: the longest path among
-     * them sizes the queues
-     * \param transport queues and thresholds; attributes named in it are left to ns-3's defaults
+     * \param endpoints nodes that will send or receive, hosts or switches; the longest path among
+     * them sets the size of queues
+     * \param transport settings of queues and thresholds; attributes named in it keep ns-3's
+     * defaults
      */
     void Build(const fabric::Topology* topology,
                const std::vector<int>& endpoints,
@@ -68,34 +69,34 @@ class PacketNetwork : public ns3::Object
     ns3::Ptr<ns3::PointToPointNetDevice> GetDevice(fabric::DirectedLink link) const;
     /**
      * \param link a directed link with a schedule
-     * \param rateBps its rate from its next frame on; 0: it begins none
+     * \param rateBps its rate from the next frame on; 0: it begins no frame
      */
     void SetRate(fabric::DirectedLink link, int64_t rateBps);
     /**
-     * Lets all nodes know a connection's packets.
-     * \param connection its name
+     * Tells all nodes which port a connection uses.
+     * \param connection name of the connection
      * \param port of its sending end
      */
     void AddConnection(const fabric::ConnectionName& connection, uint16_t port);
     /**
-     * \return what each directed link carried so far
+     * \return what each directed link has carried so far
      */
     std::vector<fabric::LinkCounters> GetCounters() const;
     /**
-     * \return what each directed link has sent and has waiting now
+     * \return what each directed link has sent so far, and what waits there now
      */
     std::vector<fabric::LinkActivity> GetActivity() const;
     /**
-     * \return packets sent to hosts on their last link
+     * \return number of packets sent to hosts on their last link
      */
     uint64_t GetPacketsToHosts() const;
     /**
-     * \return true where a queue disc or a lossy link may draw random numbers
+     * \return true if a queue disc or a lossy link may draw random numbers
      */
     bool IsRandom() const;
     /**
      * \param stream first random stream
-     * \return number of streams assigned, the same in each call
+     * \return number of streams assigned, which is the same in each call
      */
     int64_t AssignStreams(int64_t stream);
 
@@ -108,8 +109,8 @@ class PacketNetwork : public ns3::Object
     {
         ns3::Ptr<ns3::PointToPointNetDevice> device; //!< device that sends
         ns3::Ptr<ns3::Queue<ns3::Packet>> queue;     //!< queue of the device
-        ns3::Ptr<ns3::QueueDisc> disc;               //!< null where the device queue is all
-        ns3::Ptr<ns3::RedQueueDisc> red;             //!< `disc` where it is a RED queue
+        ns3::Ptr<ns3::QueueDisc> disc;               //!< null if there is only the device queue
+        ns3::Ptr<ns3::RedQueueDisc> red;             //!< `disc` if it is a RED queue, else null
         ns3::Ptr<LinkMeter> meter;                   //!< counters of the link
         ns3::Ptr<ns3::RateErrorModel> loss; //!< error model of this link's packets; null: none
     };
@@ -117,7 +118,7 @@ class PacketNetwork : public ns3::Object
     /**
      * Creates a node with its stack. A host or an endpoint has TCP and an address.
      * \param node number in the topology
-     * \param endpoint it will send or receive
+     * \param endpoint whether it will send or receive
      */
     void AddNode(int node, bool endpoint);
     /**
@@ -127,26 +128,26 @@ class PacketNetwork : public ns3::Object
      */
     void AddPort(fabric::DirectedLink link, ns3::Ptr<ns3::PointToPointChannel> channel);
     /**
-     * Lets the link lose packets as its error rate says.
-     * \param link the link, with both its ports
+     * Makes the link lose packets at its error rate.
+     * \param link the link, whose ports both exist
      */
     void AddLoss(fabric::DirectedLink link);
     /**
-     * \param link the link whose port gets a device queue, and a queue disc where it is a host's or
+     * \param link the link whose port gets a device queue, and a queue disc if it is a host's or
      * the transport marks
      * \param port the port
      */
     void AddQueues(fabric::DirectedLink link, Port& port);
     /**
      * \param link a link with a token bucket
-     * \param queue what waits for tokens
+     * \param queue the queue of what waits for tokens
      * \return the bucket with that queue
      */
     ns3::Ptr<ns3::QueueDisc> AddBucket(fabric::DirectedLink link,
                                        ns3::Ptr<ns3::QueueDisc> queue) const;
     /**
      * \param link the link of a switch's port
-     * \return bytes of its queue
+     * \return the size of its queue in bytes
      */
     int64_t QueueBytes(fabric::DirectedLink link) const;
     /**
@@ -156,13 +157,13 @@ class PacketNetwork : public ns3::Object
     ns3::Ptr<ns3::RedQueueDisc> MakeRed(fabric::DirectedLink link) const;
     /**
      * \param attribute full name, "ns3::RedQueueDisc::MinTh"
-     * \return true where the user set it
+     * \return true if the user has set it
      */
     bool IsUserSet(const std::string& attribute) const;
 
     const fabric::Topology* m_topology{nullptr}; //!< topology that is built
-    ConnectionTable m_connections;               //!< of the connections that were opened
-    fabric::Transport m_transport;               //!< settings of queues and marks
+    ConnectionTable m_connections;    //!< ports and numbers of the connections that were opened
+    fabric::Transport m_transport;    //!< settings of queues and marks
     TimeNs m_roundTrip{0};            //!< round trip of the longest path among the endpoints
     uint32_t m_deviceQueuePackets{2}; //!< packets in a device queue below a queue disc
     std::vector<ns3::Ptr<ns3::Node>> m_nodes; //!< nodes by number in the topology

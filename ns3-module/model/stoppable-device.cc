@@ -63,7 +63,8 @@ void StoppableDevice::Resume()
     m_frames->stopped = false;
     if (!m_sends && !m_frames->IsEmpty())
     {
-        // ns-3 looks for a waiting frame when one ends, or when one is added. This one is not.
+        // ns-3 looks for a waiting frame when another frame ends or is added. The packet added here
+        // is therefore dropped.
         m_frames->dropsNext = true;
         PointToPointNetDevice::Send(Create<Packet>(), GetBroadcast(), Ipv4L3Protocol::PROT_NUMBER);
     }

@@ -15,7 +15,7 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The queue of a StoppableDevice, which gives it no frame while it is stopped.
+ * The queue of a StoppableDevice. It gives the device no frame while that is stopped.
  */
 class StoppableQueue : public ns3::DropTailQueue<ns3::Packet>
 {
@@ -24,13 +24,13 @@ class StoppableQueue : public ns3::DropTailQueue<ns3::Packet>
     ns3::Ptr<ns3::Packet> Dequeue() override;
 
     bool stopped{false};   //!< Dequeue returns null
-    bool dropsNext{false}; //!< the next packet is dropped, without a trace
+    bool dropsNext{false}; //!< the next packet is dropped without a trace
 };
 
 /**
  * \ingroup legacy
- * A device of a link that is out at times. While it is stopped its frames wait in its queue, except
- * for the one that it has begun.
+ * A device of a link that is out at times. While the device is stopped, its frames wait in its
+ * queue, except for the one that it has already begun.
  */
 class StoppableDevice : public ns3::PointToPointNetDevice
 {
@@ -41,9 +41,9 @@ class StoppableDevice : public ns3::PointToPointNetDevice
     static ns3::TypeId GetTypeId();
     StoppableDevice();
 
-    /// Begins no frame from now on.
+    /// Makes the device begin no frame from now on.
     void Stop();
-    /// Begins frames again.
+    /// Lets the device begin frames again.
     void Resume();
 
     bool

@@ -139,7 +139,7 @@ bool TcpCarrier::StartsWarm() const
 
 void TcpCarrier::AssignStreams(uint64_t draws)
 {
-    // The streams are far from those that ns-3 assigns by itself, which start at 2^63.
+    // The streams are far below those that ns-3 itself assigns, which start at 2^63.
     constexpr int64_t kStreamsPerDraw = 1 << 20;
     m_network->AssignStreams(static_cast<int64_t>(draws) * kStreamsPerDraw);
 }

@@ -17,8 +17,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Carries messages over ns-3's TCP. A connection is opened at its first message, which
- * pays for the handshake, and kept.
+ * Carries messages over ns-3's TCP. A connection is opened with its first message, which pays for
+ * the handshake, and is kept afterwards.
  */
 class TcpCarrier : public Carrier, private ChannelListener
 {
@@ -26,7 +26,8 @@ class TcpCarrier : public Carrier, private ChannelListener
     /**
      * \param topology outlives this object
      * \param endpoints nodes that send or receive
-     * \param transport preset and the user's attributes; ns-3's defaults must already hold them
+     * \param transport preset and the user's attributes; ns-3's defaults must already be set to
+     * these
      * \param listener outlives this object
      */
     TcpCarrier(const fabric::Topology* topology,
@@ -66,9 +67,9 @@ class TcpCarrier : public Carrier, private ChannelListener
     void OnRetransmitTimeout() override;
     void OnConnectionLost(MessageChannel& channel) override;
 
-    void CheckDead(); //!< ends the run where a message waits for ever
+    void CheckDead(); //!< ends the run if a message waits for ever
 
-    CarrierListener* m_listener;         //!< told of messages
+    CarrierListener* m_listener;         //!< listener to which messages are reported
     ns3::Ptr<PacketNetwork> m_network;   //!< nodes and links
     ns3::Ptr<ChannelPool> m_channels;    //!< connections
     ns3::Ptr<LinkScheduler> m_scheduler; //!< rates over time
