@@ -24,49 +24,50 @@ enum class FrameKind : uint8_t
 {
     Data,
     Ack,
-    Nak, ///< also an ACK of a frame that came ahead of others on one path
+    Nak, ///< also answers a frame that came ahead of others on one path, like an ACK
     Cnp,
-    Pause, ///< PFC, for one link
+    Pause, ///< a PFC frame, for one link
 };
 
-/// A Frame is a frame of RoCEv2 or PFC as a record, without its bytes; of data also a train:
-/// consecutive frames of a message, which leave each port without a break.
+/// A Frame is a record of a frame of RoCEv2 or PFC, without its bytes. A frame of data may also
+/// stand for a train: consecutive frames of a message, which leave each port without a gap.
 struct Frame
 {
-    /// No frame, and the end of a list.
+    /// Stands for no frame, and marks the end of a list.
     static constexpr uint32_t kNone = UINT32_MAX;
-    /// No port.
+    /// Stands for no port.
     static constexpr uint16_t kNoPort = UINT16_MAX;
 
-    Picoseconds at{0};   //!< arrival at the node where it is; an ACK: that of what it answers
-    Picoseconds sent{0}; //!< begin of the data frame, or of the one that an ACK or a CNP answers
-    /// ACK: from the arrival of what it answers to its begin; data: for how long the port at which
-    /// it waits had been paused before.
+    Picoseconds at{0};   //!< arrival at its present node; an ACK: arrival of the frame it answers
+    Picoseconds sent{0}; //!< start of the data frame, or of the one that an ACK or a CNP answers
+    /// ACK: the time from the arrival of the frame that it answers to its own start; data: for how
+    /// long the port at which it waits had been paused before.
     Picoseconds held{0};
     uint64_t psn{0};  //!< data: its first number; ACK, NAK: all below have arrived; Pause: classes
     uint32_t pair{0}; //!< queue pair
-    uint32_t next{kNone};    //!< frame behind it in a queue
-    int32_t wire{0};         //!< bytes on the wire, with preamble and gap
-    int32_t payload{0};      //!< data: payload; ACK: wire bytes of what it answers; Pause: quanta
+    uint32_t next{kNone}; //!< frame after it in a queue
+    int32_t wire{0};      //!< bytes on the wire, with preamble and gap
+    int32_t payload{0};   //!< data: payload; ACK: wire bytes of the frame it answers; Pause: quanta
     uint32_t records{kNone}; //!< telemetry
-    uint32_t ahead{kNone};   //!< ACK, NAK: what it answers is psn + ahead; data: 0 if sent again
-    uint16_t hop{0};         //!< links of its way behind it
-    /// Port of the switch, among the node's links, through which it came and whose room it takes.
+    uint32_t ahead{kNone}; //!< ACK, NAK: the frame it answers is psn + ahead; data: 0 if sent again
+    uint16_t hop{0};       //!< number of links of its way that it has passed
+    /// Port of the switch, as its number among the node's links, through which the frame came and
+    /// whose buffer it uses.
     uint16_t ingress{kNoPort};
     FrameKind kind{FrameKind::Data};
-    uint8_t frames{1};    //!< frames that it stands for
-    uint8_t marks{0};     //!< those of them that have experienced congestion
-    bool wantsAck{false}; //!< the receiver answers the last of them
+    uint8_t frames{1};    //!< number of frames that it stands for
+    uint8_t marks{0};     //!< number of these that have experienced congestion
+    bool wantsAck{false}; //!< the receiver answers the last of these frames
 };
 
 static_assert(sizeof(Frame) == 64, "a frame in flight takes one line of the cache");
 
-/// A FrameList is a queue of frames by their numbers in a pool.
+/// A FrameList is a queue of frames, which are given by their numbers in a pool.
 struct FrameList
 {
     uint32_t head{Frame::kNone};
     uint32_t tail{Frame::kNone};
-    int64_t bytes{0}; //!< in buffers
+    int64_t bytes{0}; //!< bytes of the frames in buffers
 
     bool Empty() const
     {
@@ -74,12 +75,13 @@ struct FrameList
     }
 };
 
-/// A FramePool owns all frames of a network, and their telemetry. Frames never move.
+/// A FramePool owns all frames of a network and their telemetry. Frames never move in memory.
 class FramePool
 {
   public:
     /**
-     * \param records telemetry of a frame: one for each switch on the longest path; 0: none
+     * \param records number of telemetry records of a frame, one for each switch on the longest
+     * path; 0: none
      */
     explicit FramePool(std::size_t records) : m_stride(records)
     {
@@ -96,7 +98,7 @@ class FramePool
     }
 
     /**
-     * \return the number of a frame with no telemetry
+     * \return the number of a frame that has no telemetry
      */
     uint32_t Take()
     {
@@ -115,7 +117,7 @@ class FramePool
     }
 
     /**
-     * \param frame that nobody reads any more
+     * \param frame that is no longer used
      */
     void Give(uint32_t frame)
     {
@@ -128,7 +130,7 @@ class FramePool
     }
 
     /**
-     * \return number of frames that were taken and not given back
+     * \return the number of frames that were taken and not given back
      */
     std::size_t InUse() const
     {
@@ -158,7 +160,7 @@ class FramePool
 
     /**
      * \param frame with telemetry
-     * \return its first record
+     * \return pointer to its first record
      */
     fabric::IntRecord* RecordsOf(uint32_t frame)
     {
@@ -167,8 +169,8 @@ class FramePool
 
     /**
      * \param list a queue
-     * \param frame goes to its end
-     * \param bytes of it in buffers
+     * \param frame that is added at the end
+     * \param bytes that the frame takes in buffers
      */
     void Push(FrameList& list, uint32_t frame, int64_t bytes)
     {
@@ -180,7 +182,7 @@ class FramePool
 
     /**
      * \param list a queue, not empty
-     * \param bytes of its first frame in buffers
+     * \param bytes that its first frame takes in buffers
      * \return its first frame
      */
     uint32_t Pop(FrameList& list, int64_t bytes)

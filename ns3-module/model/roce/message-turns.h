@@ -20,7 +20,7 @@ namespace packet
 /**
  * \param a a message
  * \param b a message of the same graph and connection
- * \return true where both are one
+ * \return true if both are the same message
  */
 inline bool IsSameMessage(const fabric::Flow& a, const fabric::Flow& b)
 {
@@ -29,30 +29,30 @@ inline bool IsSameMessage(const fabric::Flow& a, const fabric::Flow& b)
 
 /**
  * \ingroup legacy
- * The messages of connections that have several queue pairs. These take them in turn, and they are
- * handed over in the order in which they were added.
+ * The messages of connections that have several queue pairs. The queue pairs take messages in turn,
+ * and messages are handed over to the application in the order in which they were added.
  */
 class MessageTurns
 {
   public:
-    /// A message that is not handed over.
+    /// A message that has not been handed over.
     struct Pending
     {
         uint64_t graph{0};
         fabric::Flow flow;
-        fabric::RoceFlow record; //!< when it has arrived
+        fabric::RoceFlow record; //!< record of the message, once it has arrived
         bool arrived{false};
         bool aborted{false};
     };
 
     /**
-     * \param queuePairs of each connection
+     * \param queuePairs number of queue pairs of each connection
      */
     explicit MessageTurns(uint32_t queuePairs) : m_queuePairs(queuePairs)
     {
     }
 
-    /// Adds a group of queue pairs, those of one connection.
+    /// Adds a group of queue pairs: those of one connection.
     void AddGroup()
     {
         m_groups.emplace_back();
@@ -60,7 +60,8 @@ class MessageTurns
 
     /**
      * \param group of queue pairs
-     * \return which of them takes the next message; the one after it takes the next but one
+     * \return the queue pair in it that takes the next message; the message after that goes to the
+     * queue pair after that
      */
     uint32_t Take(uint32_t group);
     /**
@@ -75,7 +76,7 @@ class MessageTurns
      * Notes that a message has arrived.
      * \param group of queue pairs
      * \param order its number in the group
-     * \param record what became of it
+     * \param record of what happened to it
      */
     void Arrive(uint32_t group, uint64_t order, const fabric::RoceFlow& record);
     /**
@@ -89,23 +90,23 @@ class MessageTurns
      * \param group of queue pairs
      * \param graph that sent it
      * \param flow the message
-     * \return false where there is none such
+     * \return false if there is no such message
      */
     bool AbortArrived(uint32_t group, uint64_t graph, const fabric::Flow& flow);
     /**
      * \param group of queue pairs
-     * \return the next message to hand over; nothing where it has not arrived
+     * \return the next message to hand over; nothing if it has not arrived
      */
     std::optional<Pending> TakeArrived(uint32_t group);
-    /// Begins the turns of all groups again.
+    /// Restarts the turns of all groups.
     void Restart();
 
   private:
     struct Group
     {
-        uint32_t turn{0};            //!< which takes the next message
-        uint64_t handedOver{0};      //!< number of messages
-        std::deque<Pending> pending; //!< after them
+        uint32_t turn{0};            //!< queue pair that takes the next message
+        uint64_t handedOver{0};      //!< number of messages handed over
+        std::deque<Pending> pending; //!< messages after those
     };
 
     Pending& At(uint32_t group, uint64_t order)

@@ -18,21 +18,22 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The queue pairs of each NIC: those that may send, in turn, and those that wait for their time.
+ * The queue pairs of each NIC: those that may send, in turn, and those that must wait until a given
+ * time.
  */
 class NicQueues
 {
   public:
     /**
      * \param links number of directed links
-     * \param pairs all queue pairs, which outlive this object
-     * \param network over which they send, which does so too
+     * \param pairs all queue pairs; outlives this object
+     * \param network over which they send; outlives this object
      */
     NicQueues(std::size_t links, QueuePairs* pairs, RoceNetwork* network);
 
     /**
      * \param link a port
-     * \return true where its NIC has queue pairs that may send
+     * \return true if its NIC has queue pairs that may send
      */
     bool IsReady(DirectedLink link) const
     {
@@ -40,50 +41,50 @@ class NicQueues
     }
 
     /**
-     * Adds a queue pair after those that may send.
+     * Adds a queue pair at the end of those that may send.
      * \param number of the queue pair, which is not among them
      */
     void Append(uint32_t number);
     /**
-     * Lets a queue pair wait for its time.
+     * Makes a queue pair wait until it may send.
      * \param number of the queue pair
      */
     void Wait(uint32_t number);
     /**
-     * Adds those whose time has come to those that may send.
+     * Moves the queue pairs whose time has come to those that may send.
      * \param link the port of the NIC
      */
     void Unwait(DirectedLink link);
     /**
-     * Takes the first of those that may send.
+     * Removes the first of those that may send.
      * \param link a port
-     * \return number of the queue pair; QueuePair::kNone: there is none
+     * \return number of the queue pair; QueuePair::kNone: there was none
      */
     uint32_t Pop(DirectedLink link);
     /**
-     * An event of kind Wake has come.
+     * Called when an event of kind Wake has come.
      * \param link the port of the NIC
-     * \return true where no other event has taken its place
+     * \return true unless another event has replaced this one
      */
     bool OnWake(DirectedLink link);
 
   private:
-    /// Queue pairs that send through a port.
+    /// The queue pairs that send through a port.
     struct Nic
     {
-        uint32_t head{QueuePair::kNone}; //!< of those that may send, in turn
+        uint32_t head{QueuePair::kNone}; //!< first of those that may send, in turn
         uint32_t tail{QueuePair::kNone};
-        /// Those that wait for their time: time, number of the entry, queue pair.
+        /// Queue pairs that wait for a time: the time, the number of the entry, and the queue pair.
         using Waiting = std::tuple<Picoseconds, uint32_t, uint32_t>;
         std::priority_queue<Waiting, std::vector<Waiting>, std::greater<>> waits;
-        Picoseconds wake{fabric::kNoTimer}; //!< time of its event
+        Picoseconds wake{fabric::kNoTimer}; //!< time of its next event of kind Wake
     };
 
     void ScheduleWake(DirectedLink link, Picoseconds at);
 
     QueuePairs& m_pairs;
     RoceNetwork& m_network;
-    std::vector<Nic> m_nics; //!< by the port through which they send
+    std::vector<Nic> m_nics; //!< by the port through which queue pairs send
 };
 
 } // namespace packet

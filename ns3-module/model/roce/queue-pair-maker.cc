@@ -95,7 +95,7 @@ double QueuePairMaker::WindowLimitOf(const fabric::RocePath& path) const
 
 void QueuePairMaker::OpenSelective(QueuePair& pair) const
 {
-    // A lost frame is sent again after one window, and acknowledged after another.
+    // A lost frame is sent again within one window, and acknowledged within another.
     constexpr uint64_t kWindows = 3;
     const auto window = static_cast<uint64_t>(
         std::ceil(pair.course->windowLimit / static_cast<double>(pair.course->path.frameBytes)));

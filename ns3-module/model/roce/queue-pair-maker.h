@@ -21,7 +21,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Makes queue pairs: their ways, and what follows from these (round trips, windows, turns).
+ * Makes queue pairs with their ways and the values that follow from these (round-trip times,
+ * windows, turns).
  */
 class QueuePairMaker
 {
@@ -40,12 +41,12 @@ class QueuePairMaker
     /**
      * \param connection of the queue pair
      * \param channel its number among those of the connection
-     * \return a queue pair without a state of its congestion control
+     * \return a queue pair that has no congestion-control state yet
      */
     std::unique_ptr<QueuePair> Make(const fabric::ConnectionName& connection, uint32_t channel);
 
     /**
-     * \return true where data takes any shortest path
+     * \return true if data may take any shortest path
      */
     bool Sprays() const
     {
@@ -66,7 +67,7 @@ class QueuePairMaker
     const fabric::RoceControl* m_control;
     const RoceNetwork* m_network;
     const bool m_sprays;
-    Picoseconds m_roundTrip{0}; //!< of all pairs; 0: each has its own, or it is not known yet
+    Picoseconds m_roundTrip{0}; //!< that of all pairs; 0: each has its own, or it is not known yet
     std::set<Course> m_courses;
 };
 

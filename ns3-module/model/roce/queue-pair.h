@@ -29,14 +29,14 @@ namespace packet
 
 using fabric::Picoseconds;
 
-/// A Course is what queue pairs of equal paths have in common.
+/// A Course has what queue pairs with equal paths share.
 struct Course
 {
     fabric::RocePath path;
-    Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link of data
-    Picoseconds smoothDelay{0};  //!< most time from a frame's begin to its arrival without a queue
+    Picoseconds slowestFrame{0}; //!< time of a full frame on the slowest link that data take
+    Picoseconds smoothDelay{0};  //!< most time from a frame's start to its arrival without a queue
     double windowLimit{std::numeric_limits<double>::infinity()}; //!< wire bytes, by the settings
-    bool speedsUp{false}; //!< a link of data is faster than one before it
+    bool speedsUp{false}; //!< a link that data take is faster than one before it
 
     bool operator<(const Course& other) const
     {
@@ -55,29 +55,29 @@ struct Course
     }
 };
 
-/// A QueuePair has both ends of a connection between two cards, one way. Its members are ordered by
-/// size, so that they fill its bytes.
+/// A QueuePair has both ends of a connection between two NICs, in one direction. Its members are
+/// ordered by size, so that no padding is needed.
 struct QueuePair
 {
     static constexpr uint32_t kNone = UINT32_MAX;
 
-    /// A Story says what has become of a message so far.
+    /// A Story records what has happened to a message so far.
     struct Story
     {
         uint64_t cnps{0};
         uint64_t resent{0};
-        double rateAtEnd{0};     //!< of its queue pair, bit/s; 0: what it is now
-        Picoseconds atNic{0};    //!< for which pauses kept it from sending
-        Picoseconds last{0};     //!< for which its last frame has waited in paused switches
-        Picoseconds waits{0};    //!< of all its frames, with those at the NIC
-        Picoseconds innocent{0}; //!< those of them beyond which nothing on its way was full
+        double rateAtEnd{0};     //!< rate of its queue pair, bit/s; 0: the present rate
+        Picoseconds atNic{0};    //!< time for which pauses kept it from sending
+        Picoseconds last{0};     //!< time for which its last frame has waited in paused switches
+        Picoseconds waits{0};    //!< such waits of all its frames, at switches and at the NIC
+        Picoseconds innocent{0}; //!< part of the waits beyond which nothing on its way was full
         std::vector<std::pair<fabric::DirectedLink, Picoseconds>> roots; //!< waits by cause
 
         /**
-         * Adds a wait behind a pause.
+         * Adds a wait that a pause caused.
          * \param root port whose queue was the cause
-         * \param time how long
-         * \param isInnocent whether no port beyond the pause was full
+         * \param time that the wait lasted
+         * \param isInnocent true if no port beyond the pause was full
          */
         void Wait(fabric::DirectedLink root, Picoseconds time, bool isInnocent)
         {
@@ -95,17 +95,17 @@ struct QueuePair
         }
     };
 
-    /// A Message is an RDMA WRITE: frames `first` to `end` - 1.
+    /// A Message is an RDMA WRITE of the frames `first` to `end` - 1.
     struct Message
     {
         uint64_t first{0};
         uint64_t end{0};
         int64_t bytes{0};
         uint64_t graph{0};
-        uint64_t order{0}; //!< number among those of all queue pairs of the pair of nodes
+        uint64_t order{0}; //!< number among the messages of all queue pairs of the group
         fabric::Flow flow;
         bool aborted{false};
-        std::unique_ptr<Story> story; //!< null where nothing has become of it
+        std::unique_ptr<Story> story; //!< null if nothing has happened to it
 
         Story& Tell()
         {
@@ -117,23 +117,24 @@ struct QueuePair
         }
     };
 
-    /// A Turn is a node of the paths of frames that take any, and the links that it takes in turn.
+    /// A Turn belongs to a node that frames of a connection with several paths pass, and has the
+    /// links that the node uses in turn.
     struct Turn
     {
         int node{0};
         std::vector<fabric::DirectedLink> links;
-        std::size_t first{0}; //!< index of the link of ECMP
+        std::size_t first{0}; //!< index of the link that ECMP chooses
         std::size_t next{0};
     };
 
-    /// What selective repeat keeps at both ends.
+    /// The state of selective repeat at both ends.
     struct Selective
     {
         fabric::SelectiveSender sender;
         fabric::SelectiveReceiver receiver;
-        std::vector<Turn> turns; //!< by node; empty: all data takes the way of ECMP
+        std::vector<Turn> turns; //!< by node; empty: all data take the way of ECMP
 
-        /// Returns that of a node which frames may pass.
+        /// Returns the Turn of a node that frames may pass.
         Turn& TurnOf(int node)
         {
             return *std::lower_bound(turns.begin(),
@@ -143,7 +144,7 @@ struct QueuePair
         }
     };
 
-    /// Gives the memory of a state back, which needs no destruction.
+    /// Frees the memory of a state, which needs no destruction.
     struct FreeState
     {
         void operator()(fabric::RoceState* state) const
@@ -154,69 +155,70 @@ struct QueuePair
 
     const Course* course{nullptr};
     Way way;
-    int source{0};              //!< node
-    int destination{0};         //!< node
-    fabric::ConnectionId id{0}; //!< of the hash of ECMP
-    uint32_t group{0};          //!< of its connection
-    uint32_t channel{0};        //!< number in the group
+    int source{0};              //!< node number
+    int destination{0};         //!< node number
+    fabric::ConnectionId id{0}; //!< number that the hash of ECMP uses
+    uint32_t group{0};          //!< number of its connection's group
+    uint32_t channel{0};        //!< number of the queue pair in the group
 
-    // Messages that are not acknowledged, or have not arrived.
+    // The messages that are not acknowledged, or have not arrived.
     RingBuffer<Message> messages;
     uint32_t sending{0};   //!< index of the message of `next`
     uint32_t receiving{0}; //!< index of the message of `expected`
 
-    // Sender.
-    uint64_t end{0};         //!< after the last frame of all messages
-    uint64_t next{0};        //!< frame to send next
-    uint64_t sentTo{0};      //!< after the last frame that was ever sent
-    uint64_t acked{0};       //!< all below have been acknowledged
+    // State of the sender.
+    uint64_t end{0};         //!< frame number after the last frame of all messages
+    uint64_t next{0};        //!< number of the frame to send next
+    uint64_t sentTo{0};      //!< frame number after the last frame that was ever sent
+    uint64_t acked{0};       //!< all frames below have been acknowledged
     int64_t inFlight{0};     //!< wire bytes sent from `acked` on that are not known to have arrived
-    Picoseconds ready{0};    //!< from when it may send
-    Picoseconds pausedAt{0}; //!< for how long its port had been paused when it sent last
-    Picoseconds waitsFor{0}; //!< time of its latest entry among those that wait for their time
+    Picoseconds ready{0};    //!< time from which it may send
+    Picoseconds pausedAt{0}; //!< total time that its port had been paused when it last sent
+    Picoseconds waitsFor{0}; //!< time of its latest entry among those that wait for a time
     Picoseconds now{0};      //!< time of the last call of the congestion control
-    /// When a new frame was last acknowledged, a time-out came, or an idle time ended.
+    /// Time at which a new frame was last acknowledged, a time-out came, or an idle time ended.
     Picoseconds changed{0};
-    Picoseconds progress{0}; //!< when its time-out was last put off
-    uint64_t firstOwn{0};    //!< frame with which its control's state began
-    Picoseconds stateAt{0};  //!< from when on frames have begun to leave under that state
+    Picoseconds progress{0}; //!< time at which its time-out was last postponed
+    uint64_t firstOwn{0}; //!< number of the first frame sent under the present state of its control
+    Picoseconds stateAt{0}; //!< time from which on frames have started under that state
     Picoseconds timeoutEvent{fabric::kNoTimer};
-    Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for its control's timer
+    Picoseconds controlEvent{fabric::kNoTimer}; //!< time of the event for the timer of its control
     fabric::RocePacer pacer;
-    double fairRate{0};                                  //!< bit/s that it has at least; 0: no such
-    std::unique_ptr<fabric::RoceState, FreeState> state; //!< at the begin of its control's memory
-    uint32_t nextListed{kNone};                          //!< behind it among those that may send
-    uint32_t waits{0};     //!< number of its entry among those that wait
+    double fairRate{0}; //!< its least rate in bit/s; 0: there is none
+    std::unique_ptr<fabric::RoceState, FreeState> state; //!< at the start of its control's memory
+    uint32_t nextListed{kNone};                          //!< next one among those that may send
+    uint32_t waits{0};     //!< number of its entry among those that wait for a time
     int sinceRequest{0};   //!< frames since one that asked for an ACK
-    int timeouts{0};       //!< in a row
+    int timeouts{0};       //!< number of time-outs in a row
     bool fairShare{false}; //!< it takes part in max-min fair shares now
     bool listed{false};    //!< it is among those that may send
     bool waiting{false};   //!< its entry among those that wait is valid
 
-    // Receiver.
-    bool nakSent{false};   //!< for `expected`
-    uint32_t delivered{0}; //!< messages that have arrived whole, modulo 2^32
-    /// Frames in a row that met no queue, as far as they are counted; -1: the last one met one.
+    // State of the receiver.
+    bool nakSent{false};   //!< a NAK was sent for `expected`
+    uint32_t delivered{0}; //!< number of messages that have arrived completely, modulo 2^32
+    /// Number of frames in a row that met no queue, as far as they are counted; -1: the last one
+    /// met one.
     int smooth{0};
-    uint64_t expected{0}; //!< frame to arrive next
+    uint64_t expected{0}; //!< number of the frame that arrives next
     Picoseconds nakAt{0};
     fabric::RoceNotifier notifier;
 
-    std::unique_ptr<Selective> selective; //!< null with go-back-n
+    std::unique_ptr<Selective> selective; //!< null if recovery is by go-back-n
 
-    /// Returns whether its data takes any of several ways.
+    /// Returns whether its data may take any of several ways.
     bool Sprays() const
     {
         return selective && !selective->turns.empty();
     }
 
-    /// Returns its rate, bit/s.
+    /// Returns its rate in bit/s.
     double Rate() const
     {
         return std::max(state->rate, fairRate);
     }
 
-    /// Returns its window, bytes on the wire.
+    /// Returns its window in bytes on the wire.
     double Window() const
     {
         return fairRate > 0 ? std::numeric_limits<double>::infinity()
@@ -231,7 +233,7 @@ struct QueuePair
             const fabric::SelectiveSender& repeat = selective->sender;
             if (repeat.HasHole())
             {
-                return true; // it takes the place of the lost one in the window
+                return true; // the frame takes the place of the lost one in the window
             }
             if (next - acked >= repeat.Span())
             {
@@ -241,7 +243,7 @@ struct QueuePair
         return next < end && static_cast<double>(inFlight) < Window();
     }
 
-    /// Returns the message of a frame; null where all of it is acknowledged.
+    /// Returns the message of a frame; null if all of it is acknowledged.
     Message* MessageOf(uint64_t psn)
     {
         uint32_t before = 0; // messages that end before the frame
@@ -256,7 +258,7 @@ struct QueuePair
         return found ? &messages[before] : nullptr;
     }
 
-    /// Returns the time of a call of the congestion control: its present never goes back.
+    /// Returns the time at which the congestion control is called, which never goes back.
     Picoseconds Advance(Picoseconds at)
     {
         now = std::max(now, at);

@@ -15,7 +15,7 @@ namespace packet
 namespace
 {
 
-/// Number of messages that a description names.
+/// The number of messages that a description names.
 constexpr std::size_t kNamedMessages = 8;
 
 } // namespace
@@ -175,7 +175,8 @@ QueuePairs::Add(const fabric::ConnectionName& connection, uint64_t graph, const 
             Renew(pair, NextBegin(pair));
         }
     }
-    // What its last frames have met says nothing of those that it sends after a break.
+    // Queues that its last frames have met say nothing about the frames that it sends after a
+    // break.
     pair.smooth = pair.next == pair.end ? 0 : pair.smooth;
     Message message;
     message.first = pair.end;
@@ -334,7 +335,7 @@ std::string QueuePairs::DescribeBlocked() const
 {
     std::string text;
     std::size_t named = 0;
-    std::vector<const QueuePair*> pairs; // by their nodes
+    std::vector<const QueuePair*> pairs; // sorted by their nodes
     for (const auto& entry : m_named)
     {
         const auto first = m_pairs.begin() + entry.second.first;

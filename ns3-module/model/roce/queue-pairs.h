@@ -27,7 +27,7 @@ namespace legacy
 namespace packet
 {
 
-/// QueuePairs are all queue pairs of a network, with the messages on their way.
+/// QueuePairs has all queue pairs of a network, with the messages in flight.
 class QueuePairs
 {
   public:
@@ -61,8 +61,9 @@ class QueuePairs
     }
 
     /**
-     * Adds a message after those of a queue pair, whose state is as new where the settings say
-     * so. Queue pairs of a connection take messages in turn; they are opened with the first one.
+     * Adds a message after those of a queue pair, whose congestion control is reset if the settings
+     * say so. Queue pairs of a connection take messages in turn; they are opened with the first
+     * message.
      * \param connection of the message
      * \param graph number of the graph that sends it
      * \param flow the message
@@ -71,21 +72,21 @@ class QueuePairs
     uint32_t
     Add(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow);
     /**
-     * Withdraws a message that has not arrived. What was never sent of it is cut off, and later
-     * messages move up.
+     * Withdraws a message that has not arrived. The part of it that was never sent is cut off, and
+     * later messages move up.
      * \param connection of the message
      * \param graph number of the graph that sent it
      * \param flow the message
-     * \return its bytes that are carried all the same; nothing where it is not on its way
+     * \return its bytes that are carried all the same; nothing if it is not in flight
      */
     std::optional<int64_t>
     Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow);
     /**
-     * Notes that a message has arrived. Of several queue pairs, messages are handed over in the
-     * order in which they were added.
+     * Notes that a message has arrived. If a connection has several queue pairs, messages are
+     * handed over in the order in which they were added.
      * \param pair its queue pair
      * \param message the message
-     * \param record what became of it
+     * \param record of what happened to it
      */
     void Arrive(const QueuePair& pair, const Message& message, const fabric::RoceFlow& record)
     {
@@ -97,25 +98,25 @@ class QueuePairs
 
     /**
      * \param group of queue pairs
-     * \return the next message to hand over; nothing where it has not arrived
+     * \return the next message to hand over; nothing if it has not arrived
      */
     std::optional<Pending> TakeArrived(uint32_t group)
     {
         return m_turns.TakeArrived(group);
     }
 
-    /// Makes the congestion controls of all, and their turns, as new.
+    /// Resets the congestion controls of all queue pairs, and their turns.
     void Renew();
     /**
-     * Makes the congestion control of a queue pair as new where the settings say so and it is to
-     * send the first frame of a message next, for the first time.
-     * \param pair a queue pair whose next frame is another
-     * \param from when that begins at the earliest
+     * Resets the congestion control of a queue pair if the settings say so, and if the queue pair
+     * is to send the first frame of a message next, for the first time.
+     * \param pair a queue pair whose next frame has changed
+     * \param from earliest time at which that frame starts
      */
     void BeginMessage(QueuePair& pair, Picoseconds from);
     /**
-     * The same, where the queue pair is not sending a frame just now.
-     * \param pair a queue pair whose next frame is another
+     * Does the same for a queue pair that is not sending a frame just now.
+     * \param pair a queue pair whose next frame has changed
      */
     void BeginMessage(QueuePair& pair)
     {
@@ -124,16 +125,16 @@ class QueuePairs
     /**
      * See RoceEnds.
      * \param frame data, ACK, NAK or CNP
-     * \param node where it is
+     * \param node where the frame is
      * \return the next link of its way, or RoceEnds::kWayEnds
      */
     DirectedLink NextLink(const Frame& frame, int node);
     /**
      * \param pair a queue pair
-     * \param link port at which a frame of it waits, which is paused
+     * \param link paused port at which a frame of it waits
      * \param hop number of that port on the way of ECMP
-     * \param root port whose queue is the cause
-     * \return true where the root is on no way on from there, and no port of these is full
+     * \param root port whose queue is the cause of the pause
+     * \return true if the root is not on the rest of any of its ways, and no port there is full
      */
     bool
     IsInnocent(const QueuePair& pair, DirectedLink link, std::size_t hop, DirectedLink root) const;
@@ -141,7 +142,7 @@ class QueuePairs
     /**
      * \param message a message
      * \param psn one of its frames
-     * \param frames from it on
+     * \param frames number of frames from that one on
      * \return payload bytes of the frames
      */
     int64_t PayloadOf(const Message& message, uint64_t psn, int frames = 1) const
@@ -163,25 +164,25 @@ class QueuePairs
     }
 
     /**
-     * \return true where all is acknowledged
+     * \return true if everything is acknowledged
      */
     bool IsIdle() const;
     /**
      * \param pair a queue pair
-     * \return its ends, as text
+     * \return text that names its ends
      */
     std::string NameOf(const QueuePair& pair) const;
     /**
-     * \return the queue pairs that have messages on their way
+     * \return the queue pairs that have messages in flight
      */
     std::vector<fabric::RoceActivity::Pair> GetActivity() const;
     /**
      * \param isDead whether a directed link carries nothing any more
-     * \return the dead link on the way of a message, with a sentence; nothing where there is none
+     * \return the dead link on the path of a message, with a sentence; nothing if there is none
      */
     std::optional<fabric::DeadLink> FindDead(const std::function<bool(DirectedLink)>& isDead) const;
     /**
-     * \return the messages on their way, a line for each of the first few
+     * \return a description of the messages in flight, with a line for each of the first few
      */
     std::string DescribeBlocked() const;
 
@@ -190,27 +191,28 @@ class QueuePairs
     struct Named
     {
         uint32_t first{0};
-        uint32_t number{0}; //!< of the connection among those of its nodes, as they were opened
+        uint32_t number{0}; //!< its number among those between its nodes, by opening
     };
 
-    /// Returns the number of the first queue pair.
+    /// Returns the number of the connection's first queue pair, and opens its queue pairs if
+    /// needed.
     uint32_t Open(const fabric::ConnectionName& connection);
-    /// Returns whether no port from a node to the destination, by any way, is the root or full.
+    /// Returns whether no port on any way from a node to the destination is the root or full.
     bool IsFree(const QueuePair& pair, int node, DirectedLink root) const;
     std::optional<int64_t> Abort(QueuePair& pair, uint64_t graph, const fabric::Flow& flow);
-    /// Makes its congestion control as new, for frames that begin from then on.
+    /// Resets its congestion control, for frames that start from that time on.
     void Renew(QueuePair& pair, Picoseconds from);
-    Picoseconds NextBegin(const QueuePair& pair) const; //!< of a frame, at the earliest
+    Picoseconds NextBegin(const QueuePair& pair) const; //!< earliest start of a frame
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
     RoceNetwork* m_network;
-    const int64_t m_headerBytes; //!< of data frames
+    const int64_t m_headerBytes; //!< header bytes of data frames
     QueuePairMaker m_maker;
-    MessageTurns m_turns; //!< by first queue pair, over `qps`; none where that is 1
+    MessageTurns m_turns; //!< by first queue pair, over `qps`; no groups if that is 1
     std::map<fabric::ConnectionName, Named> m_named;
-    std::map<std::pair<int, int>, uint32_t> m_opened; //!< number of connections, by their nodes
+    std::map<std::pair<int, int>, uint32_t> m_opened; //!< number of connections by their nodes
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 

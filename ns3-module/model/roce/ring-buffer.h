@@ -14,8 +14,8 @@ namespace legacy
 namespace packet
 {
 
-/// A RingBuffer is a queue in one array, which doubles when it is full and is given back when all
-/// has left it. An empty one has 24 bytes, where a std::deque has 0.6 kB.
+/// A RingBuffer is a queue in one array. The array doubles when it is full, and is freed when the
+/// queue becomes empty. An empty queue takes 24 bytes, and an empty std::deque 0.6 kB.
 template <typename T>
 class RingBuffer
 {
@@ -30,7 +30,7 @@ class RingBuffer
         return m_size == 0;
     }
 
-    /// Returns the item with so many before it.
+    /// Returns the item that has `index` items before it.
     T& operator[](uint32_t index)
     {
         return m_items[(m_first + index) & (m_capacity - 1)];
@@ -63,7 +63,7 @@ class RingBuffer
         GiveBack();
     }
 
-    /// Takes an item out; those behind it move up.
+    /// Removes an item; those after it move up.
     void erase(uint32_t index)
     {
         for (; index + 1 < m_size; ++index)

@@ -13,12 +13,12 @@ namespace packet
 {
 
 /**
- * Counts what an ACK or a NAK says, and forgets the messages that are acknowledged.
+ * Counts what an ACK or a NAK acknowledges, and drops the messages that are acknowledged.
  * \param pairs all queue pairs
- * \param pair the one that it is for
+ * \param pair the queue pair that it is for
  * \param ack the frame
- * \return what the congestion control is told of it; of frames that were sent under another state
- * it is not told
+ * \return what the congestion control is told about it, which leaves out frames that were sent
+ * under an earlier state
  */
 fabric::RoceAck Acknowledge(const QueuePairs& pairs, QueuePair& pair, const Frame& ack);
 

@@ -29,7 +29,7 @@ using fabric::RoceSettings;
 namespace
 {
 
-/// Throws Error where the topology is not for packets of RoCEv2.
+/// Throws Error if packets of RoCEv2 cannot be simulated on the topology.
 const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSettings& settings)
 {
     fabric::CheckRoce(*topology, settings);
@@ -60,8 +60,9 @@ const fabric::Topology* Checked(const fabric::Topology* topology, const RoceSett
     return topology;
 }
 
-/// Where the simulator is no RoceSimulator, keeps its events in a heap in one array unless the user
-/// has chosen another list: each event of ns-3's default, a tree, is an allocation of its own.
+/// If the simulator is not a RoceSimulator, keeps its events in a heap in one array, unless the
+/// user has chosen another event list: in ns-3's default, a tree, each event has an allocation of
+/// its own.
 void ChooseScheduler()
 {
     if (RoceSimulator::Get() != nullptr)
@@ -152,7 +153,8 @@ RocePacket RoceCarrier::Describe(uint32_t frame)
         return packet;
     }
     packet.priority = m_settings.acksFirst ? RoceSettings::kControlPriority : m_settings.priority;
-    // The ACK of a message's last frame leaves before the message is delivered.
+    // The ACK of a message's last frame leaves before the message is delivered, so messages that
+    // are complete count here.
     packet.messages = pair.delivered;
     for (uint32_t i = pair.receiving;
          i < pair.messages.size() && pair.messages[i].end <= pair.expected;

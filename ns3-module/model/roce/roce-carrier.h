@@ -24,23 +24,24 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Carries messages between the NICs of RoCEv2 (InfiniBand Architecture 1.4, annex A17), over a
- * RoceNetwork: a RoceSender and a RoceReceiver at the ends of queue pairs.
+ * Carries messages between the NICs of RoCEv2 (InfiniBand Architecture 1.4, annex A17) over a
+ * RoceNetwork. A RoceSender and a RoceReceiver are at the ends of queue pairs.
  *
- * Each connection has a queue pair (or several), open from the start, first in first out. A message
- * is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one message. Frames that ask
- * for it are answered by ACKs: each n-th, the last of a message, and one that fills the window.
+ * Each connection has one or more queue pairs, open from the start, first in, first out. A message
+ * is an RDMA WRITE, cut into frames of the MTU; a frame holds bytes of one message only. ACKs
+ * answer the frames that request them: each n-th frame, the last one of a message, and one that
+ * fills the window.
  */
 class RoceCarrier : public Carrier, private RoceEnds
 {
   public:
     /**
      * \param topology outlives this object
-     * \param settings of cards and switches
+     * \param settings of NICs and switches
      * \param seed of marks and losses
      * \param run of losses
      * \param listener outlives this object
-     * Throws Error where the topology has what cannot be together with the settings.
+     * Throws Error if the topology has something that the settings do not allow.
      */
     RoceCarrier(const fabric::Topology* topology,
                 const fabric::RoceSettings& settings,
@@ -54,12 +55,12 @@ class RoceCarrier : public Carrier, private RoceEnds
      */
     RoceNetwork& GetPorts();
     /**
-     * \return true where frames carry telemetry
+     * \return true if frames carry telemetry
      */
     bool HasTelemetry() const;
     /**
-     * \param frame that its first port begins to send
-     * \return what stands in its packet
+     * \param frame whose first port begins to send it
+     * \return the content of its packet
      */
     RocePacket Describe(uint32_t frame);
     /**

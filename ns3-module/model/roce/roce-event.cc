@@ -25,7 +25,7 @@ namespace
 
 constexpr Picoseconds kPerNanosecond = 1000;
 
-/// An Event is one call of a sink. Its kind lies in the bytes that EventImpl leaves after its own.
+/// An Event is one call of a sink. Its kind occupies the bytes that follow EventImpl's own.
 class Event final : public EventImpl
 {
   public:
@@ -65,14 +65,14 @@ class Event final : public EventImpl
   private:
     static constexpr std::size_t kBlock = 128;
 
-    /// Memory of an event that is over.
+    /// Memory of an event that has ended.
     struct Free
     {
         Free* next;
     };
 
-    /// Events that are over. Their memory is never given back, as events end after static objects
-    /// do.
+    /// Events that have ended. Their memory is never freed, because events may end after static
+    /// objects do.
     static Free*& Over()
     {
         static Free* over = nullptr;

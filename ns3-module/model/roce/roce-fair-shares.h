@@ -16,7 +16,7 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The max-min fair shares of queue pairs with messages, below which none is paced where the
+ * Computes the max-min fair shares of queue pairs with messages, below which none is paced if the
  * settings say so.
  */
 class RoceFairShares
@@ -24,21 +24,21 @@ class RoceFairShares
   public:
     /**
      * \param topology outlives this object
-     * \param pairs all queue pairs, which outlive it too
+     * \param pairs all queue pairs; outlives this object
      * \param network whose links they share
      */
     RoceFairShares(const fabric::Topology* topology, QueuePairs* pairs, const RoceNetwork& network);
 
     /**
-     * Lets a queue pair take part, or not.
+     * Lets a queue pair take part in the shares, or stops that.
      * \param number of the queue pair
-     * \param takesPart whether it does from now on
+     * \param takesPart whether it takes part from now on
      * \return the queue pairs whose shares may have changed
      */
     std::vector<uint32_t> Change(uint32_t number, bool takesPart);
     /**
      * \param number of a queue pair that has taken part
-     * \return its share in bit/s; 0: it takes no part
+     * \return its share in bit/s; 0: it does not take part
      */
     double Of(uint32_t number) const;
 

@@ -15,7 +15,7 @@ namespace packet
 
 void RoceLine::DrawLoss(uint64_t seed, uint64_t draws, uint64_t link)
 {
-    // A geometric gap: one draw for each loss.
+    // The gap to the next loss is geometric, with one draw for each loss.
     const double u = UnitInterval(HashWords({seed, draws, link, m_losses++, 0x6c6f7373}));
     m_untilLoss =
         m_errorRate >= 1

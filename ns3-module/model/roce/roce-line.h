@@ -38,7 +38,7 @@ class RoceLine
 
     /**
      * \param wire bytes
-     * \return how long they take
+     * \return the time that they take
      */
     Picoseconds SerialisationOf(int64_t wire) const
     {
@@ -46,7 +46,7 @@ class RoceLine
     }
 
     /**
-     * \param errorRate the share of frames that are lost
+     * \param errorRate the share of frames that is lost
      */
     void SetErrorRate(double errorRate)
     {
@@ -54,7 +54,7 @@ class RoceLine
     }
 
     /**
-     * \return true where frames are lost
+     * \return true if frames are lost
      */
     bool IsLossy() const
     {
@@ -64,9 +64,9 @@ class RoceLine
     /**
      * Draws whether the next frame is lost.
      * \param seed of draws
-     * \param draws number of ResetLosses before
+     * \param draws number of earlier calls of ResetLosses
      * \param link number of the link
-     * \return true where it is
+     * \return true if it is lost
      */
     bool Loses(uint64_t seed, uint64_t draws, uint64_t link)
     {
@@ -81,7 +81,7 @@ class RoceLine
         return m_untilLoss-- == 0;
     }
 
-    /// Losses are drawn again from now on.
+    /// Makes losses be drawn again from now on.
     void ResetLosses()
     {
         m_losses = 0;
@@ -89,8 +89,8 @@ class RoceLine
     }
 
     /**
-     * \param ahead picoseconds of sending
-     * \return the bytes that are sent in them
+     * \param ahead picoseconds of sending time
+     * \return the number of bytes that are sent in this time
      */
     double BytesIn(double ahead) const
     {
@@ -108,9 +108,9 @@ class RoceLine
     void DrawLoss(uint64_t seed, uint64_t draws, uint64_t link);
 
     int64_t m_rate{0};       //!< bit/s
-    int64_t m_perByte{0};    //!< picoseconds; 0: no whole number
-    int64_t m_untilLoss{-1}; //!< frames until the next is lost; -1: not drawn
-    uint64_t m_losses{0};    //!< draws of the former
+    int64_t m_perByte{0};    //!< picoseconds; 0: not a whole number
+    int64_t m_untilLoss{-1}; //!< number of frames until the next is lost; -1: not drawn
+    uint64_t m_losses{0};    //!< number of such draws
     double m_errorRate{0};
 };
 

@@ -81,7 +81,7 @@ void RoceNetwork::OnEvent(RoceEventKind kind, uint32_t a, uint32_t b)
 
 void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
 {
-    constexpr Picoseconds kLongest = INT64_MAX / 2; // the clock has no more
+    constexpr Picoseconds kLongest = INT64_MAX / 2; // the clock cannot represent more
     RocePort& port = m_ports[link];
     if (rateBps == 0)
     {
@@ -98,7 +98,7 @@ void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
     port.free = std::max(port.free, RoceNow());
     if (m_ports[link ^ 1].far.pausing)
     {
-        Serve(m_pauses.Pause(link ^ 1, RoceNow())); // which could not be renewed
+        Serve(m_pauses.Pause(link ^ 1, RoceNow())); // during the outage it could not be renewed
     }
     Serve(link);
 }
@@ -173,7 +173,7 @@ uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
         return control;
     }
     from = std::max(from, port.pause.Resumed());
-    // Where a card sends through the port of a switch, both take turns.
+    // If a NIC sends through the port of a switch, both take turns.
     const bool cardFirst = port.data && m_ends->IsReady(link);
     uint32_t frame = cardFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
     port.data = frame != Frame::kNone;

@@ -26,13 +26,14 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Moves the frames of RoCEv2 over the ports and wires of a topology. What switches do is in
- * roce-switches.h, and priority flow control in roce-pauses.h.
+ * Moves the frames of RoCEv2 over the ports and wires of a topology. The part of switches is in
+ * roce-switches.h, and priority flow control is in roce-pauses.h.
  *
- * Frames are forwarded when they are whole, and trains as soon as their first frame is and none
- * that follows would be late; until then a train takes no room. Each port reckons in picoseconds;
- * only events are rounded up to the nanoseconds of ns-3's clock, so that no error of rounding adds
- * up. A frame leaves a buffer when it begins to leave its port.
+ * Frames are forwarded when they have arrived completely. A train is forwarded as soon as its first
+ * frame has arrived and none of the following frames would be late; until then it takes no room.
+ * Each port computes in picoseconds, and only events are rounded up to the nanoseconds of ns-3's
+ * clock, so that rounding errors do not accumulate. A frame leaves a buffer when it starts to leave
+ * its port.
  */
 class RoceNetwork : private RoceEventSink
 {
@@ -40,7 +41,7 @@ class RoceNetwork : private RoceEventSink
     /**
      * \param topology outlives this object
      * \param settings of switches and frames
-     * \param telemetry switches write into data frames
+     * \param telemetry whether switches write telemetry into data frames
      * \param seed of marks and losses
      * \param ends outlives this object
      */
@@ -58,26 +59,26 @@ class RoceNetwork : private RoceEventSink
         return m_frames;
     }
     /**
-     * Sends an ACK, NAK or CNP, after those that wait.
-     * \param link first of its way
-     * \param frame with `at` as the time from which it may leave
+     * Sends an ACK, NAK or CNP after those that already wait.
+     * \param link first link of its way
+     * \param frame whose `at` is the time from which it may leave
      */
     void SendControl(DirectedLink link, uint32_t frame);
     /**
-     * Lets a port send, if it is free, and else as soon as it is.
+     * Lets a port send: now if it is free, else as soon as it is.
      * \param link the port
      */
     void Serve(DirectedLink link);
     /**
      * Calls OnCardEvent at a time.
-     * \param at not before now
+     * \param at time that is not before now
      * \param kind of the event
      * \param a see RoceEventKind
      */
     void Schedule(Picoseconds at, RoceEventKind kind, uint32_t a);
     /**
      * \param link a port
-     * \return when it has sent what it sends now
+     * \return the time at which it will have sent its present frame
      */
     Picoseconds FreeAt(DirectedLink link) const
     {
@@ -85,7 +86,7 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \return rate in bit/s
+     * \return its rate in bit/s
      */
     int64_t RateOf(DirectedLink link) const
     {
@@ -93,13 +94,13 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \param rateBps its rate from its next frame on; 0: it begins none
-     * \param until when it has another rate; kNever: it keeps this one
+     * \param rateBps its rate from the next frame on; 0: it begins no frame
+     * \param until time at which it gets another rate; kNever: it keeps this one
      */
     void SetRate(DirectedLink link, int64_t rateBps, TimeNs until);
     /**
      * \param link a port
-     * \return until when it begins no frame, as its link is out; 0: it is not
+     * \return the time until which it begins no frame because its link is out; 0: it is not out
      */
     Picoseconds OutUntil(DirectedLink link) const
     {
@@ -108,7 +109,7 @@ class RoceNetwork : private RoceEventSink
     /**
      * \param link a port
      * \param wire bytes
-     * \return how long they take
+     * \return the time that they take
      */
     Picoseconds SerialisationOf(DirectedLink link, int64_t wire) const
     {
@@ -116,41 +117,42 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \return a text that says whether and by what it is paused
+     * \return a text that says whether it is paused, and by what
      */
     std::string DescribePause(DirectedLink link) const
     {
         return m_pauses.Describe(link);
     }
 
-    /// Marks are drawn as on a new network from now on.
+    /// Makes marks be drawn as on a new network from now on.
     void ResetMarks();
     /**
-     * Losses, and marks where they are drawn, are drawn again from now on.
-     * \param draws number of such draws before
+     * Makes losses, and marks if they are random, be drawn again from now on.
+     * \param draws number of earlier calls that did this
      */
     void ResetLosses(uint64_t draws);
     /**
-     * \return true where links lose frames
+     * \return true if links lose frames
      */
     bool IsLossy() const;
     /**
-     * \return true where losses or marks are drawn
+     * \return true if losses or marks are drawn at random
      */
     bool IsRandom() const;
     /**
-     * \param drop is asked about each frame that a port sends, and loses those for which it is true
+     * \param drop is asked about each frame that a port sends; frames for which it returns true are
+     * lost
      */
     void SetDrop(std::function<bool(DirectedLink link, const Frame& frame)> drop)
     {
         m_drop = std::move(drop);
     }
 
-    /// Is told of each frame that a port begins to send, and of each that has arrived.
+    /// Called for each frame that a port begins to send, and for each that has arrived.
     using Tap =
         std::function<void(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives)>;
     /**
-     * \param tap is told of frames from now on; empty: nobody is
+     * \param tap called for frames from now on; empty: none is called
      */
     void SetTap(Tap tap)
     {
@@ -158,7 +160,7 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \return true where it has ever been paused
+     * \return true if it has ever been paused
      */
     bool WasPaused(DirectedLink link) const
     {
@@ -166,8 +168,8 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \param at not long before now
-     * \return for how long it had been paused until then
+     * \param at time not long before now
+     * \return total time for which it had been paused until then
      */
     Picoseconds PausedUntil(DirectedLink link, Picoseconds at) const
     {
@@ -175,7 +177,7 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port that has been paused
-     * \return the port whose queue was the cause of its last pause
+     * \return port whose queue was the cause of its last pause
      */
     DirectedLink RootOfPause(DirectedLink link) const
     {
@@ -183,7 +185,7 @@ class RoceNetwork : private RoceEventSink
     }
     /**
      * \param link a port
-     * \return true where data wait for it, and it has sent without a pause since they arrived
+     * \return true if data wait for it, and it has sent without a pause since they arrived
      */
     bool IsFull(DirectedLink link) const;
     /**
@@ -191,7 +193,7 @@ class RoceNetwork : private RoceEventSink
      */
     std::vector<fabric::LinkCounters> GetCounters() const;
     /**
-     * \return what each directed link has sent and has waiting now
+     * \return what each directed link has sent so far, and what waits there now
      */
     std::vector<fabric::LinkActivity> GetActivity() const;
     /**
@@ -202,7 +204,8 @@ class RoceNetwork : private RoceEventSink
         return m_switches.GetBuffers();
     }
     /**
-     * Adds frames to hosts, drops of watchdogs, and what buffers held.
+     * Adds the numbers of frames to hosts and of frames that watchdogs dropped, and what buffers
+     * held.
      * \param counters of the engine
      */
     void AddCounters(fabric::EngineCounters& counters) const;
@@ -214,7 +217,7 @@ class RoceNetwork : private RoceEventSink
         return m_switches.GetBuffered();
     }
     /**
-     * \return pauses that began, ended by a frame, and ended by themselves
+     * \return numbers of pauses that began, that a frame ended, and that ended by themselves
      */
     std::array<uint64_t, 3> GetPauses() const
     {
@@ -225,24 +228,25 @@ class RoceNetwork : private RoceEventSink
     // Inherited from RoceEventSink.
     void OnEvent(RoceEventKind kind, uint32_t a, uint32_t b) override;
 
-    /// Returns the next frame of a port with the time from which it may leave; none: Frame::kNone.
+    /// Returns the next frame of a port, and the time from which it may leave; Frame::kNone if
+    /// there is none.
     uint32_t Pick(DirectedLink link, Picoseconds& from);
     uint32_t PickQueued(DirectedLink link, fabric::RoceClass of, Picoseconds& from);
-    bool HasWork(DirectedLink link) const; //!< whether Pick would find something
+    bool HasWork(DirectedLink link) const; //!< returns whether Pick would find a frame
     void Send(DirectedLink link, uint32_t frame, Picoseconds start);
-    /// Returns for how long before its end a train that is sent may be sent on at the far end.
+    /// Returns how long before its end a train that is sent may be forwarded at the far end.
     Picoseconds HeadStart(DirectedLink link, const Frame& train) const;
-    bool Loses(DirectedLink link, const Frame& frame); //!< whether the wire loses it
+    bool Loses(DirectedLink link, const Frame& frame); //!< returns whether the wire loses it
     void Arrive(DirectedLink link, uint32_t frame);
     void Forward(DirectedLink link, DirectedLink out, uint32_t frame); //!< in a switch
-    void Leave(DirectedLink link, uint32_t frame, Picoseconds start);  //!< it leaves the buffer
+    void Leave(DirectedLink link, uint32_t frame, Picoseconds start);  //!< from its buffer
     void Enqueue(DirectedLink link, uint32_t frame);
-    void Bite(DirectedLink link); //!< a watchdog drops what waits at a port
+    void Bite(DirectedLink link); //!< drops what waits at a port, as its watchdog does
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings m_settings;
     const uint64_t m_seed;
-    const int64_t m_firstFrame; //!< wire bytes of a message's first frame, which is full
+    const int64_t m_firstFrame; //!< wire bytes of a message's first frame if it is full
     RoceEnds* m_ends;
     FramePool m_frames;
     std::vector<RocePort> m_ports; //!< by directed link

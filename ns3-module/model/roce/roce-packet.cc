@@ -23,12 +23,12 @@ constexpr std::size_t kEthernetBytes = 14;
 constexpr std::size_t kIpBytes = 20;
 constexpr std::size_t kUdpBytes = 8;
 constexpr std::size_t kIcrcBytes = 4;
-constexpr std::size_t kLeastFrame = 60; ///< without FCS
+constexpr std::size_t kLeastFrame = 60; ///< bytes without the FCS
 constexpr uint64_t kLow24 = 0xffffff;
 
 using Bytes = std::vector<uint8_t>;
 
-/// Appends a number of so many bytes, the highest first.
+/// Appends a number as `bytes` bytes, the highest first.
 void Put(Bytes& to, uint64_t value, int bytes)
 {
     for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
@@ -37,14 +37,14 @@ void Put(Bytes& to, uint64_t value, int bytes)
     }
 }
 
-/// Appends the locally administered address of a node's card.
+/// Appends the locally administered address of a node's NIC.
 void PutMac(Bytes& to, int node)
 {
     Put(to, 0x0200, 2);
     Put(to, static_cast<uint64_t>(node), 4);
 }
 
-/// Returns the sum of RFC 1071 over the bytes from `begin` to `end`.
+/// Returns the checksum of RFC 1071 over the bytes from `begin` to `end`.
 uint16_t InternetChecksum(const Bytes& bytes, std::size_t begin, std::size_t end)
 {
     uint32_t sum = 0;
@@ -66,7 +66,7 @@ Bytes MakePause(const RocePacket& packet)
     PutMac(bytes, packet.source);
     Put(bytes, 0x8808, 2);                         // MAC control
     Put(bytes, 0x0101, 2);                         // priority flow control
-    Put(bytes, uint64_t{1} << packet.priority, 2); // classes that it is for
+    Put(bytes, uint64_t{1} << packet.priority, 2); // classes that the pause is for
     for (int of = 0; of < kClasses; ++of)
     {
         Put(bytes, of == packet.priority ? static_cast<uint64_t>(packet.quanta) : 0, 2);
@@ -88,14 +88,14 @@ uint8_t OpcodeOf(const RocePacket& packet)
     }
 }
 
-/// Returns the headers of InfiniBand, and what they carry.
+/// Returns the InfiniBand headers and what they carry.
 Bytes MakeTransport(const RocePacket& packet)
 {
     constexpr uint64_t kPadding = fabric::RoceSettings::kPayloadPadding;
     const bool data = packet.kind == FrameKind::Data;
     const auto payload = static_cast<uint64_t>(data ? packet.payload : 0);
     const uint64_t pad = (kPadding - payload % kPadding) % kPadding;
-    // An ACK names the last frame that has arrived, a NAK the one that has not.
+    // An ACK names the last frame that has arrived, a NAK the one that has not arrived.
     const uint64_t psn = packet.kind == FrameKind::Ack   ? packet.psn - 1
                          : packet.kind == FrameKind::Cnp ? 0
                                                          : packet.psn;
@@ -140,7 +140,8 @@ Bytes MakeTransport(const RocePacket& packet)
 
 std::vector<uint8_t> RoceIcrc(const std::vector<uint8_t>& frame)
 {
-    // What switches may change counts as ones, and so do the eight bytes of a local route header.
+    // Fields that switches may change count as ones, and so do the eight bytes of a local route
+    // header.
     constexpr std::size_t kRouteBytes = 8;
     constexpr std::size_t kIp = kRouteBytes;
     constexpr std::size_t kUdp = kIp + kIpBytes;
@@ -189,10 +190,10 @@ std::vector<uint8_t> MakeRoceBytes(const RocePacket& packet)
     Put(bytes, static_cast<uint64_t>(packet.priority) << 5 | ecn, 1); // class selector, ECN
     Put(bytes, kIpBytes + udp, 2);
     Put(bytes, 0, 2);
-    Put(bytes, 0x4000, 2); // not to be fragmented
+    Put(bytes, 0x4000, 2); // it must not be fragmented
     Put(bytes, kTimeToLive - static_cast<uint64_t>(packet.hops), 1);
     Put(bytes, 17, 1);
-    Put(bytes, 0, 2); // checksum, below
+    Put(bytes, 0, 2); // the checksum is computed below
     Put(bytes, kNetwork + static_cast<uint64_t>(packet.source) + 1, 4);
     Put(bytes, kNetwork + static_cast<uint64_t>(packet.destination) + 1, 4);
     const uint16_t sum = InternetChecksum(bytes, kEthernetBytes, kEthernetBytes + kIpBytes);

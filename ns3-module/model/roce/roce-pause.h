@@ -21,13 +21,13 @@ namespace packet
 using fabric::DirectedLink;
 using fabric::Picoseconds;
 
-/// A RocePause is the pause of one port's data, and remembers the earlier ones.
+/// A RocePause has the present pause of one port's data, and remembers the earlier ones.
 class RocePause
 {
   public:
     /**
-     * \param at when the port is paused, which is not paused
-     * \param root port whose queue is the cause
+     * \param at time at which the port, which is not paused, is paused
+     * \param root port whose queue is the cause of the pause
      */
     void Begin(Picoseconds at, DirectedLink root)
     {
@@ -38,19 +38,19 @@ class RocePause
     }
 
     /**
-     * \param at when the port continues
+     * \param at time at which the port continues
      */
     void End(Picoseconds at);
 
     /**
-     * \param until when the pause ends by itself
+     * \param until time at which the pause ends by itself
      */
     void SetEnd(Picoseconds until)
     {
         m_until = until;
     }
 
-    /// The watchdog drops what comes, until the pause ends.
+    /// Makes the watchdog drop arriving frames until the pause ends.
     void StartDropping()
     {
         m_dropping = true;
@@ -77,7 +77,7 @@ class RocePause
     }
 
     /**
-     * \return when the last pause ended
+     * \return time at which the last pause ended
      */
     Picoseconds Resumed() const
     {
@@ -101,8 +101,8 @@ class RocePause
     }
 
     /**
-     * \param at not long before now
-     * \return for how long the port had been paused until then
+     * \param at time not long before now
+     * \return total time for which the port had been paused until then
      */
     Picoseconds TimeUntil(Picoseconds at) const
     {
@@ -110,8 +110,8 @@ class RocePause
     }
 
     /**
-     * \param now the present
-     * \param counters get how often and for how long the port was paused, and by what mostly
+     * \param now the present time
+     * \param counters get how often and how long the port was paused, and the main cause
      */
     void Count(Picoseconds now, fabric::LinkCounters& counters) const;
 
@@ -122,14 +122,14 @@ class RocePause
     }
 
     bool m_on{false};
-    bool m_dropping{false}; //!< its watchdog has bitten
-    Picoseconds m_until{0}; //!< it ends by itself
+    bool m_dropping{false}; //!< true once its watchdog has expired
+    Picoseconds m_until{0}; //!< time at which it ends by itself
     Picoseconds m_since{0};
     Picoseconds m_resumed{0};
     DirectedLink m_root{-1};
     std::vector<std::pair<DirectedLink, Picoseconds>> m_roots; //!< times by cause
     int64_t m_count{0};
-    Picoseconds m_time{0}; //!< of the pauses that have ended
+    Picoseconds m_time{0}; //!< total time of the pauses that have ended
 };
 
 } // namespace packet

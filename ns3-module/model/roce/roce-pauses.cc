@@ -19,10 +19,10 @@ using fabric::kPicosecondsPerNs;
 namespace
 {
 
-/// How long something is paused without a byte before a deadlock is looked for.
+/// How long a port must be paused without sending a byte before a deadlock is looked for.
 constexpr Picoseconds kStillness = 1'000'000'000;
 
-/// Looks for a ring of ports, each of which waits for the next.
+/// Looks for a ring of ports, each of which waits for the next one.
 class WaitSearch
 {
   public:
@@ -43,7 +43,7 @@ class WaitSearch
 
     /**
      * \param link a port
-     * \return true where a ring is found from there on
+     * \return true if a ring is found from there on
      */
     bool FindFrom(DirectedLink link)
     {
@@ -66,7 +66,7 @@ class WaitSearch
         kDone
     };
 
-    /// Follows from a port to the ports of the next switch in which its frames wait.
+    /// Follows a port to the ports of the next switch at which its frames wait.
     bool Follow(DirectedLink link)
     {
         m_states[link] = kOpen;
@@ -217,7 +217,7 @@ DirectedLink RocePauses::RootOf(DirectedLink link) const
     const auto most = std::max_element(at.begin(), at.end());
     if (most == at.end() || *most == 0)
     {
-        return link; // a card pauses it
+        return link; // a NIC pauses it
     }
     const DirectedLink out = m_topology->Out(m_topology->To(link))[most - at.begin()];
     return m_ports[out].pause.IsOn() ? m_ports[out].pause.Root() : out;

@@ -22,13 +22,13 @@ namespace packet
 /**
  * \ingroup legacy
  * Priority flow control (IEEE 802.1Qbb): pauses and their causes, the watchdog's clock, faulty
- * cards, and ports that wait for each other. It changes what ports are to send or may send; whoever
- * calls it lets them.
+ * NICs, and ports that wait for each other. It changes what ports are to send or may send; its
+ * callers then let them send.
  */
 class RocePauses
 {
   public:
-    /// No port.
+    /// Stands for no port.
     static constexpr DirectedLink kNone = -1;
 
     /**
@@ -36,7 +36,7 @@ class RocePauses
      * \param settings of pauses
      * \param ports by directed link
      * \param sink gets the events
-     * \param ends is told where the run cannot continue
+     * \param ends is told if the run cannot continue
      */
     RocePauses(const fabric::Topology* topology,
                const fabric::RoceSettings* settings,
@@ -45,70 +45,70 @@ class RocePauses
                RoceEnds* ends);
 
     /**
-     * Has the port that sends over a link paused.
+     * Pauses the port that sends over a link.
      * \param cause the link
-     * \param from when the frame may leave that says so
+     * \param from time from which the frame that says so may leave
      * \return the port that is to send the frame
      */
     DirectedLink Pause(DirectedLink cause, Picoseconds from);
     /**
      * Lets the port that sends over a link continue.
      * \param cause the link
-     * \param from when the frame may leave that says so
+     * \param from time from which the frame that says so may leave
      * \return the port that is to send the frame
      */
     DirectedLink Resume(DirectedLink cause, Picoseconds from);
     /**
-     * A PFC frame has arrived.
+     * Called when a PFC frame has arrived.
      * \param link the port that it is about
-     * \param quanta for how long that is paused; 0: it continues
-     * \param at when it arrived
-     * \return true where the port continues
+     * \param quanta length of the pause; 0: the port continues
+     * \param at time of arrival
+     * \return true if the port continues
      */
     bool OnFrame(DirectedLink link, int quanta, Picoseconds at);
     /**
-     * An event of kind PauseEnd has come.
+     * Called for an event of kind PauseEnd.
      * \param link the port
-     * \return true where the port continues
+     * \return true if the port continues
      */
     bool OnPauseEnd(DirectedLink link);
     /**
-     * An event of kind Renew has come.
-     * \param link whose frames were the cause
-     * \param pause its number
+     * Called for an event of kind Renew.
+     * \param link whose frames caused the pause
+     * \param pause number of the pause
      * \return the port that is to send a frame; kNone: none is
      */
     DirectedLink OnRenew(DirectedLink link, uint32_t pause);
     /**
-     * An event of kind Watchdog has come.
+     * Called for an event of kind Watchdog.
      * \param link the port
-     * \param pause its number
-     * \return true where the same pause is still on
+     * \param pause number of the pause
+     * \return true if the same pause still lasts
      */
     bool IsTooLong(DirectedLink link, uint32_t pause) const;
     /**
-     * An event of kind Storm has come.
+     * Called for an event of kind Storm.
      * \return the port that is to send a frame
      */
     DirectedLink OnStorm();
-    /// An event of kind CheckWaiting has come: looks for ports that wait for each other.
+    /// Called for an event of kind CheckWaiting: looks for ports that wait for each other.
     void CheckWaiting();
 
     /**
      * \param link a port
-     * \return a text that says whether and by what it is paused
+     * \return a text that says whether it is paused, and by what
      */
     std::string Describe(DirectedLink link) const;
     /**
-     * \return pauses that began, ended by a frame, and ended by themselves
+     * \return numbers of pauses that began, that a frame ended, and that ended by themselves
      */
     std::array<uint64_t, 3> GetCounts() const;
 
   private:
     DirectedLink RootOf(DirectedLink link) const; //!< port whose queue pauses this one
     Picoseconds TimeOf(DirectedLink link, int quanta) const;
-    bool IsStill(DirectedLink link, Picoseconds now) const; //!< for a while, without a byte
-    /// Returns ports that wait for each other in a ring; none: there are none.
+    bool IsStill(DirectedLink link, Picoseconds now) const; //!< for a while, it has sent no byte
+    /// Returns ports that wait for each other in a ring; empty: there are none.
     std::vector<DirectedLink> FindRing(Picoseconds now) const;
 
     const fabric::Topology* m_topology;
@@ -116,7 +116,7 @@ class RocePauses
     std::vector<RocePort>& m_ports;
     RoceEventSink* m_sink;
     RoceEnds* m_ends;
-    bool m_checking{false}; //!< CheckWaiting is to come
+    bool m_checking{false}; //!< CheckWaiting is scheduled
     uint64_t m_resumes{0};
     uint64_t m_expired{0};
 };

@@ -23,7 +23,7 @@ namespace packet
 
 /**
  * \param frame a frame
- * \return bytes that it takes in buffers
+ * \return number of bytes that it takes in buffers
  */
 inline int64_t InBuffer(const Frame& frame)
 {
@@ -35,14 +35,14 @@ class RoceMeter
 {
   public:
     /**
-     * Counts busy time, also by windows of kPeakWindow.
-     * \param start of sending
-     * \param time that it takes
+     * Counts busy time, also in windows of kPeakWindow.
+     * \param start time at which sending starts
+     * \param time that sending takes
      */
     void Occupy(Picoseconds start, Picoseconds time);
 
     /**
-     * \return time of sending
+     * \return total time of sending
      */
     Picoseconds Busy() const
     {
@@ -50,7 +50,7 @@ class RoceMeter
     }
 
     /**
-     * \return the largest share of a window in which the port sent
+     * \return the largest share of a window during which the port sent
      */
     double Peak() const;
 
@@ -66,7 +66,8 @@ class RoceMeter
     Picoseconds m_peak{0};
 };
 
-/// A RocePort is the sending side of one directed link, and what its far end knows of its frames.
+/// A RocePort is the sending side of one directed link, with what the link's far end knows about
+/// its frames.
 struct RocePort
 {
     /// A PFC frame that a port is to send.
@@ -77,37 +78,37 @@ struct RocePort
         Picoseconds from{0};
     };
 
-    /// The far end of a link, where it is a switch.
+    /// The state of a link's far end, if that is a switch.
     struct FarEnd
     {
         bool pausing{false};     //!< it has paused the port
-        uint32_t renewal{0};     //!< number of its pause
-        std::vector<int64_t> at; //!< bytes of the link's data by port of the switch
+        uint32_t renewal{0};     //!< number of the pause that it has caused
+        std::vector<int64_t> at; //!< bytes of the link's data, by port of the switch
     };
 
-    /// Marks of the frames that leave.
+    /// How frames that leave are marked.
     struct Marks
     {
         bool on{false}; //!< frames above thresholds are marked
         fabric::EcnThresholds ecn;
-        uint64_t candidates{0}; //!< frames that were marked or not by a draw
+        uint64_t candidates{0}; //!< number of frames whose marking was drawn at random
         int64_t marked{0};
     };
 
     RoceLine line;
-    Picoseconds delay{0};      //!< of the link, and of the switch at its end
+    Picoseconds delay{0};      //!< delay of the link, and of the switch at its end
     Picoseconds wireDelay{0};  //!< of the link alone
-    Picoseconds free{0};       //!< end of the last frame
-    Picoseconds outUntil{0};   //!< its link is out; 0: it is not
-    bool freeScheduled{false}; //!< Free is to come
-    bool data{false};          //!< whether the frame that is sent now is data
+    Picoseconds free{0};       //!< time at which the last frame ends
+    Picoseconds outUntil{0};   //!< time until which its link is out; 0: it is not out
+    bool freeScheduled{false}; //!< an event of kind Free is scheduled
+    bool data{false};          //!< true if the present frame is data
     std::array<FrameList, fabric::kRoceClasses> queues; //!< frames that wait, by class
     PauseFrame pauseFrame;
     RocePause pause;
-    Picoseconds lastData{0}; //!< begin of the last data frame
+    Picoseconds lastData{0}; //!< start of the last data frame
     FarEnd far;
     Marks marks;
-    int64_t queueLimit{0}; //!< of data without PFC; 0: none
+    int64_t queueLimit{0}; //!< limit of data without PFC; 0: none
     RoceMeter meter;
 
     FrameList& QueueOf(fabric::RoceClass of)
@@ -121,17 +122,17 @@ struct RocePort
     }
 
     /**
-     * \return bytes that wait
+     * \return number of bytes that wait
      */
     int64_t Waiting() const;
     /**
-     * \param now the present
+     * \param now the present time
      * \return what the port has counted
      */
     fabric::LinkCounters GetCounters(Picoseconds now) const;
     /**
-     * \param now the present
-     * \return what the port has sent and has waiting
+     * \param now the present time
+     * \return what the port has sent so far, and what waits there
      */
     fabric::LinkActivity GetActivity(Picoseconds now) const;
 };

@@ -188,7 +188,7 @@ void RoceReceiver::Deliver(QueuePair& pair)
         }
         else if (!message.aborted)
         {
-            // The listener may send more, which moves messages.
+            // The listener may send more messages, which moves those in memory.
             const fabric::Flow flow = message.flow;
             m_listener->OnArrived(message.graph, flow, &record);
         }

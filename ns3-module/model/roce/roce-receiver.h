@@ -14,10 +14,10 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The receiving side of all NICs. With go-back-n it takes frames of a queue pair in their order
- * alone and answers a gap by a NAK; with selective repeat it places each where it belongs, and
- * answers those at once that come ahead of others. Frames that ask for it are answered by ACKs, and
- * marked ones by CNPs.
+ * The receiving side of all NICs. With go-back-n it takes the frames of a queue pair only in order,
+ * and answers a gap by a NAK. With selective repeat it places each frame where it belongs, and
+ * answers frames that come ahead of others at once. ACKs answer the frames that request them, and
+ * CNPs answer marked frames.
  */
 class RoceReceiver
 {
@@ -28,7 +28,7 @@ class RoceReceiver
      * \param pairs all queue pairs
      * \param network over which it answers
      * \param listener is told of what arrives
-     * \param sprays frames overtake each other on several paths
+     * \param sprays whether frames overtake each other on several paths
      */
     RoceReceiver(const fabric::RoceSettings* settings,
                  const fabric::RoceControl* control,
@@ -42,12 +42,12 @@ class RoceReceiver
      */
     void OnData(uint32_t frame);
     /**
-     * Hands messages over that have arrived and waited for others.
+     * Hands over messages that have arrived and waited for others.
      * \param group of queue pairs
      */
     void HandOver(uint32_t group);
     /**
-     * Adds what it has sent.
+     * Adds the numbers of CNPs, NAKs and reordered frames.
      * \param counters of NICs
      */
     void AddCounters(fabric::RoceCounters& counters) const;
@@ -55,9 +55,9 @@ class RoceReceiver
   private:
     void TakeInOrder(uint32_t number, uint32_t frame); //!< go-back-n
     void Place(uint32_t number, uint32_t frame);       //!< selective repeat
-    /// Sends an ACK, NAK or CNP. `sent` is the begin of the data frame that it answers.
+    /// Sends an ACK, NAK or CNP. `sent` is the start of the data frame that it answers.
     void Answer(uint32_t number, uint32_t frame, FrameKind kind, Picoseconds sent);
-    void Deliver(QueuePair& pair); //!< messages whose frames have all arrived
+    void Deliver(QueuePair& pair); //!< hands over messages of which all frames have arrived
     static fabric::RoceFlow RecordOf(const QueuePair& pair, const QueuePair::Story* story);
 
     const fabric::RoceSettings* m_settings;

@@ -216,10 +216,11 @@ void RoceSender::GoBack(uint32_t number, Picoseconds now, bool timeout)
         pair.sending = 0;
         pair.inFlight = 0;
     }
-    // After a time-out the first frame asks for an ACK: all that arrived may have asked for none.
+    // After a time-out the first frame asks for an ACK, because the frames that arrived may not
+    // have asked for one.
     pair.sinceRequest = timeout ? m_settings->framesPerAck : 0;
     TellLoss(pair, pair.acked, {now, timeout});
-    // What is sent again is sent under the present state.
+    // Frames that are sent again are sent under the present state.
     pair.firstOwn = std::min(pair.firstOwn, pair.acked);
 }
 
@@ -243,8 +244,9 @@ bool RoceSender::Repeat(uint32_t number, const Frame& ack, Picoseconds now)
     }
     else if (ack.kind == FrameKind::Nak && ack.psn == pair.acked && pair.next > pair.acked)
     {
-        // NAKs put time-outs off. Where all that is sent again is lost again, and again answered by
-        // a NAK, they are counted as time-outs, or that would continue for ever.
+        // NAKs postpone time-outs. If every frame that is sent again is lost again, and a NAK
+        // answers each time, they are counted as time-outs, because otherwise this would continue
+        // for ever.
         if (now - pair.changed < m_timeouts.Of(pair))
         {
             GoBack(number, now, false);
@@ -272,7 +274,7 @@ void RoceSender::OnAck(uint32_t frame)
     told.answeredBytes = ack.payload;
     if (pair.next < pair.acked)
     {
-        pair.next = pair.acked; // what was to be sent again had arrived
+        pair.next = pair.acked; // what was to be sent again has already arrived
         pair.sending = 0;
         m_pairs.BeginMessage(pair);
     }

@@ -20,9 +20,9 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The sending side of all NICs. Queue pairs of a NIC take turns, a frame each, when their windows
- * and rates let them. Upon a NAK or a time-out a queue pair goes back (go-back-n, InfiniBand
- * Architecture 1.4, 9.7.5), or sends what was lost again (fabric/roce/selective.h).
+ * The sending side of all NICs. The queue pairs of a NIC take turns of one frame each when their
+ * windows and rates allow it. After a NAK or a time-out a queue pair goes back (go-back-n,
+ * InfiniBand Architecture 1.4, 9.7.5), or sends lost frames again (fabric/roce/selective.h).
  */
 class RoceSender
 {
@@ -33,8 +33,8 @@ class RoceSender
      * \param control congestion control
      * \param pairs all queue pairs
      * \param network over which they send
-     * \param ends is told where the run cannot continue
-     * \param listener is told of time-outs
+     * \param ends is told if the run cannot continue
+     * \param listener is told about time-outs
      */
     RoceSender(const fabric::Topology& topology,
                const fabric::RoceSettings* settings,
@@ -47,13 +47,13 @@ class RoceSender
     /**
      * See RoceEnds.
      * \param link whose port asks for the next data frame of its NIC
-     * \param free when the port is free
+     * \param free time at which the port is free
      * \return the frame; Frame::kNone: none may be sent now
      */
     uint32_t Next(DirectedLink link, Picoseconds free);
     /**
      * \param link a port
-     * \return true where its NIC has a frame that may be sent once the port is free
+     * \return true if its NIC has a frame that may be sent once the port is free
      */
     bool IsReady(DirectedLink link) const
     {
@@ -61,14 +61,14 @@ class RoceSender
     }
 
     /**
-     * A message has been added to a queue pair.
+     * Called when a message was added to a queue pair.
      * \param number of the queue pair
      */
     void Begin(uint32_t number);
     /**
-     * Lets a queue pair send when it may.
-     * \param number of the queue pair, which has something to send
-     * \param ready from when
+     * Lets a queue pair send as soon as it may.
+     * \param number of the queue pair, which has a frame to send
+     * \param ready time from which it may send
      */
     void List(uint32_t number, Picoseconds ready);
 
@@ -81,23 +81,23 @@ class RoceSender
      */
     void OnCnp(uint32_t frame);
     /**
-     * An event of kind Timeout has come.
+     * Called for an event of kind Timeout.
      * \param number of the queue pair
      */
     void OnTimeout(uint32_t number);
     /**
-     * An event of kind Control has come.
+     * Called for an event of kind Control.
      * \param number of the queue pair
      */
     void OnControlTimer(uint32_t number);
     /**
-     * An event of kind Wake has come.
+     * Called for an event of kind Wake.
      * \param link the port of the NIC
      */
     void OnWake(DirectedLink link);
 
     /**
-     * \return frames that were sent again
+     * \return number of frames that were sent again
      */
     uint64_t GetResent() const
     {
@@ -105,29 +105,31 @@ class RoceSender
     }
 
   private:
-    /// Counts for how long a pause of the NIC's port has held up a frame that begins now.
+    /// Counts how long a pause of the NIC's port has delayed a frame that starts now.
     void CountWait(QueuePair& pair, QueuePair::Message& message, Picoseconds start);
     uint32_t Send(uint32_t number, Picoseconds start); //!< sends its next frame, or train
-    /// Makes the frame of a message with that number, or a train from it on.
+    /// Makes the frame with that number, or a train that starts with it.
     uint32_t Make(uint32_t number, uint64_t psn, const QueuePair::Message& message);
     void GoBack(uint32_t number,
                 Picoseconds now,
-                bool timeout); //!< to the first frame that is not acknowledged
-    /// Tells the congestion control of the loss of a frame, unless it was sent under another state.
+                bool timeout); //!< returns to the first frame that is not acknowledged
+    /// Tells the congestion control about the loss of a frame, unless the frame was sent under an
+    /// earlier state.
     void TellLoss(QueuePair& pair, uint64_t psn, const fabric::RoceLoss& loss) const;
     void AfterControl(uint32_t number, double rateBefore, Picoseconds now);
-    /// Lets a queue pair take part in max-min fair shares, or not, and paces all by theirs.
+    /// Lets a queue pair take part in max-min fair shares or stops that, and paces all queue pairs
+    /// by their shares.
     void ShareOut(uint32_t number, bool takesPart);
-    void SetTimer(uint32_t number); //!< of the congestion control, if it is sooner
-    /// Counts a time-out, and lets the queue pair go back. Returns false where it was the last one,
-    /// which ends the run.
+    void SetTimer(uint32_t number); //!< sets the timer of the congestion control if it is earlier
+    /// Counts a time-out and lets the queue pair go back. Returns false if the time-out was the
+    /// last one allowed, which ends the run.
     bool Expire(uint32_t number, Picoseconds now);
-    /// Sends again what an ACK says is lost. Returns false where that ends the run.
+    /// Sends frames again that an ACK says are lost. Returns false if that ends the run.
     bool Repeat(uint32_t number, const Frame& ack, Picoseconds now);
 
     const fabric::RoceSettings* m_settings;
     const fabric::RoceControl* m_control;
-    const fabric::RoceTraits& m_traits; //!< of the control
+    const fabric::RoceTraits& m_traits; //!< traits of the control
     QueuePairs& m_pairs;
     RoceNetwork& m_network;
     RoceEnds* m_ends;
@@ -135,7 +137,7 @@ class RoceSender
     NicQueues m_nics;
     RoceTimeouts m_timeouts;
     const RoceTrains m_trains;
-    std::unique_ptr<RoceFairShares> m_shares; //!< null where queue pairs have no floors
+    std::unique_ptr<RoceFairShares> m_shares; //!< null if queue pairs have no least rates
     uint64_t m_resent{0};
 };
 

@@ -29,11 +29,11 @@ namespace
 constexpr std::size_t kChildren = 4;
 constexpr int kKindBits = 4;
 constexpr uint64_t kKinds = 1 << kKindBits;
-constexpr uint64_t kOfNs3 = kKinds - 1; // kind of ns-3's own events
+constexpr uint64_t kOfNs3 = kKinds - 1; // kind that stands for ns-3's own events
 
 static_assert(static_cast<uint64_t>(RoceEventKind::HandOver) < kOfNs3);
 
-/// True where a global value is a type's name, as it is by default.
+/// True if a global value is the name of a type, as by default.
 bool IsDefault(const char* global, TypeId type)
 {
     StringValue chosen;
@@ -79,7 +79,7 @@ void RoceSimulator::Install()
     {
         return;
     }
-    Simulator::Destroy(); // of a simulator that only answered whether it is fresh
+    Simulator::Destroy(); // this may be a simulator that only answered whether it is fresh
     Simulator::SetImplementation(CreateObject<RoceSimulator>());
 }
 
@@ -105,13 +105,13 @@ EventId RoceSimulator::Insert(uint32_t context, int64_t when, EventImpl* event)
 {
     while (static_cast<uint32_t>(m_next) < EventId::UID::VALID)
     {
-        ++m_next; // where 32 bits are used up, as ns-3 gives these numbers a meaning
+        ++m_next; // the low 32 bits have wrapped around, and ns-3 gives these numbers a meaning
     }
     uint32_t place = static_cast<uint32_t>(m_events.size());
     if (m_places.empty())
     {
         m_events.push_back(event);
-        m_places.reserve(m_events.capacity()); // so that nothing is allocated when it runs
+        m_places.reserve(m_events.capacity()); // so that nothing is allocated when the event runs
     }
     else
     {
@@ -310,7 +310,7 @@ bool RoceSimulator::IsExpired(const EventId& id) const
         return true;
     }
     const auto when = static_cast<int64_t>(id.GetTs());
-    // Numbers of 32 bits wrap around, and pending events are no 2^31 apart.
+    // 32-bit numbers wrap around, and pending events are less than 2^31 apart.
     const auto ahead = static_cast<int32_t>(id.GetUid() - static_cast<uint32_t>(m_current));
     return when < m_now || (when == m_now && ahead <= 0);
 }

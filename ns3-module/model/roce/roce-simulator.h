@@ -20,10 +20,10 @@ namespace packet
 
 /**
  * \ingroup legacy
- * A simulator of ns-3 whose event list also takes RoceEvents as they are, in 24 bytes each and
- * without an object for it. All events are ordered by (time, number), as in DefaultSimulatorImpl,
- * so results are equal to the bit. Events come from the simulator's own thread alone. What is
- * removed stays in the list until its time, and is not called.
+ * A simulator of ns-3 whose event list also takes events of RoCEv2 directly, in 24 bytes each and
+ * without an object. All events are ordered by (time, number), as in DefaultSimulatorImpl, so
+ * results are equal to the bit. Events come only from the simulator's own thread. A removed event
+ * stays in the list until its time, and is not called.
  */
 class RoceSimulator : public ns3::SimulatorImpl
 {
@@ -37,14 +37,14 @@ class RoceSimulator : public ns3::SimulatorImpl
     ~RoceSimulator() override;
 
     /**
-     * Makes an object of this type the process's simulator, which must be fresh, unless the user
-     * has chosen a simulator or an event list (global values SimulatorImplementationType,
-     * SchedulerType).
+     * Makes an object of this type the process's simulator, unless the user has chosen a simulator
+     * or an event list (global values SimulatorImplementationType, SchedulerType). The process's
+     * simulator must be fresh.
      */
     static void Install();
 
     /**
-     * \return the process's simulator where it is of this type, else nullptr
+     * \return the process's simulator if it is of this type, else nullptr
      */
     static RoceSimulator* Get()
     {
@@ -61,12 +61,12 @@ class RoceSimulator : public ns3::SimulatorImpl
 
     /**
      * Schedules an event of RoCEv2.
-     * \param sink the same for all such events
-     * \param when ns, not before now
+     * \param sink is the same for all such events
+     * \param when time in ns, not before now
      * \param kind of the event
      * \param a see RoceEventKind
      * \param b see RoceEventKind
-     * \return false where events of another sink are pending: nothing was scheduled
+     * \return false if events of another sink are pending: nothing was scheduled
      */
     bool
     ScheduleRoce(RoceEventSink* sink, int64_t when, RoceEventKind kind, uint32_t a, uint32_t b);
@@ -97,10 +97,10 @@ class RoceSimulator : public ns3::SimulatorImpl
     /// An Entry is one event.
     struct Entry
     {
-        int64_t time;   //!< ns
-        uint64_t order; //!< 16 times the event's number, and its kind
-        uint32_t a;     //!< of ns-3's events: position in m_events
-        uint32_t b;     //!< of ns-3's events: context
+        int64_t time;   //!< time in ns
+        uint64_t order; //!< 16 times the event's number, plus its kind
+        uint32_t a;     //!< ns-3's events: position in m_events
+        uint32_t b;     //!< ns-3's events: context
 
         bool operator<(const Entry& other) const
         {
@@ -113,9 +113,9 @@ class RoceSimulator : public ns3::SimulatorImpl
     void DoDispose() override;
     /**
      * \param context of the event
-     * \param when ns
+     * \param when time in ns
      * \param event to call; this object releases it
-     * \return the event's name
+     * \return the event's id
      */
     ns3::EventId Insert(uint32_t context, int64_t when, ns3::EventImpl* event);
     void RunNext();
@@ -129,12 +129,12 @@ class RoceSimulator : public ns3::SimulatorImpl
     std::vector<ns3::EventImpl*> m_events; //!< ns-3's events by position
     std::vector<uint32_t> m_places;        //!< free positions
     std::list<ns3::EventId> m_destroyEvents;
-    RoceEventSink* m_sink; //!< of all events of RoCEv2
-    int64_t m_now;         //!< ns
+    RoceEventSink* m_sink; //!< sink of all events of RoCEv2
+    int64_t m_now;         //!< present time in ns
     uint64_t m_next;       //!< number of the next event
     uint64_t m_current;    //!< number of the event that runs
     uint32_t m_context;    //!< its context
-    uint64_t m_count;      //!< events that have run
+    uint64_t m_count;      //!< number of events that have run
     bool m_stop;
 };
 

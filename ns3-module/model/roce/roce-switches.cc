@@ -81,7 +81,8 @@ RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out,
     const int ingress = m_numbers[link ^ 1];
     if (!buffer.Admit(ingress, of, bytes))
     {
-        // Where pauses of that link may be lost, or wait, so may what should have been paused.
+        // If pauses of that link may be lost or delayed, frames that should have been paused may be
+        // dropped.
         const bool paused = !m_ports[link ^ 1].line.IsLossy() &&
                             !m_topology->PortOf(link).schedule &&
                             !m_topology->PortOf(link ^ 1).schedule;

@@ -22,8 +22,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The buffers of all switches: which frames they take in, and what they write into those that
- * leave, which are marks (ECN, RFC 3168) and telemetry.
+ * The buffers of all switches: which frames they take in, and the marks (ECN, RFC 3168) and
+ * telemetry that they write into frames that leave.
  */
 class RoceSwitches
 {
@@ -31,11 +31,11 @@ class RoceSwitches
     /**
      * \param topology outlives this object, as all the others do
      * \param settings of switches
-     * \param telemetry switches write into data frames
+     * \param telemetry whether switches write telemetry into data frames
      * \param seed of marks
      * \param ports by directed link
      * \param frames all frames
-     * \param ends is told of frames that waited, and where the run cannot continue
+     * \param ends is told about frames that waited, and if the run cannot continue
      */
     RoceSwitches(const fabric::Topology* topology,
                  const fabric::RoceSettings* settings,
@@ -59,21 +59,21 @@ class RoceSwitches
     /// What a switch does with a frame.
     enum class Admission : uint8_t
     {
-        Dropped, ///< it is gone
+        Dropped, ///< the frame is dropped
         Taken,
-        Pauses, ///< it is taken, and the port that sent it is to be paused
+        Pauses, ///< the frame is taken, and the port that sent it must be paused
     };
 
     /**
      * Takes a frame into the buffer of a switch, or drops it.
-     * \param link by which it has come
+     * \param link by which the frame has come
      * \param out the port by which it is to leave
      * \param frame the frame
-     * \return what becomes of it
+     * \return what happens to it
      */
     Admission Admit(DirectedLink link, DirectedLink out, uint32_t frame);
     /**
-     * Marks a frame that is about to wait, where frames are marked then.
+     * Marks a frame that is about to wait, if frames are marked at that time.
      * \param out the port at which it waits
      * \param frame the frame, which was admitted
      */
@@ -85,29 +85,30 @@ class RoceSwitches
         }
     }
     /**
-     * Lets a frame go that was admitted.
-     * \param link by which it leaves
+     * Removes an admitted frame from the buffer.
+     * \param link by which the frame leaves
      * \param frame the frame
-     * \return the link by which it came, where its port may continue now; -1: it is not paused
+     * \return the link by which the frame came, if its port may continue now; -1: that port is not
+     * paused
      */
     DirectedLink Release(DirectedLink link, uint32_t frame);
     /**
-     * Writes into a frame that was released.
-     * \param link by which it leaves
+     * Writes marks and telemetry into a frame that was released.
+     * \param link by which the frame leaves
      * \param frame the frame
-     * \param start when it leaves
+     * \param start time at which it leaves
      */
     void OnLeaving(DirectedLink link, uint32_t frame, Picoseconds start);
     /**
-     * A watchdog has dropped a frame.
+     * Counts a frame that a watchdog has dropped.
      * \param link the port at which it waited
-     * \param frame the frame, which is gone
+     * \param frame the frame, which has left the buffer
      */
     void Bite(DirectedLink link, uint32_t frame);
 
     /**
-     * Marks at random are drawn again from now on.
-     * \param draws number of such draws before
+     * Makes random marks be drawn again from now on.
+     * \param draws number of earlier calls that did this
      */
     void SetDraws(uint64_t draws)
     {
@@ -123,20 +124,20 @@ class RoceSwitches
      */
     int64_t GetBuffered() const;
     /**
-     * Adds drops of watchdogs, and what buffers held.
+     * Adds the number of frames that watchdogs dropped, and what buffers held.
      * \param counters of RoCEv2
      */
     void AddCounters(fabric::RoceCounters& counters) const;
 
   private:
-    /// Returns whether a port takes no more data, though its buffer might.
+    /// Returns whether a port takes no more data, even if its buffer has room.
     bool IsOverLimit(const RocePort& port, const fabric::SharedBuffer& buffer, int64_t bytes) const;
     void Drop(DirectedLink link, uint32_t frame, bool lossless);
     void MarkWaiting(DirectedLink out, uint32_t frame);
-    /// Marks frames by the queue that each sees: `queued` bytes the last, `step` more the one
-    /// before, and so on.
+    /// Marks frames by the queue length that each sees: `queued` bytes for the last one, `step`
+    /// more for the one before, and so on.
     void Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step);
-    double MarkingDraw(DirectedLink link); //!< 0 to 1, the next of a port
+    double MarkingDraw(DirectedLink link); //!< the next draw of a port, from 0 to 1
 
     const fabric::Topology* m_topology;
     const fabric::RoceSettings* m_settings;
@@ -146,8 +147,8 @@ class RoceSwitches
     std::vector<RocePort>& m_ports;
     FramePool& m_frames;
     RoceEnds* m_ends;
-    std::vector<uint16_t> m_numbers;                              //!< of each link at its begin
-    std::vector<std::unique_ptr<fabric::SharedBuffer>> m_buffers; //!< by node; none of hosts
+    std::vector<uint16_t> m_numbers; //!< number of each link at its source
+    std::vector<std::unique_ptr<fabric::SharedBuffer>> m_buffers; //!< by node; hosts have none
     uint64_t m_bitten{0};
 };
 

@@ -51,7 +51,7 @@ Picoseconds RoceTimeouts::Of(const QueuePair& pair) const
     }
     if (m_settings->rto == 0)
     {
-        // The frame that asks for an ACK leaves after those that ask for none.
+        // The frame that requests an ACK leaves after those that do not.
         const double gap =
             std::max(static_cast<double>(pair.course->slowestFrame),
                      fabric::RoceWireTime(pair.course->path.frameBytes, pair.Rate()));
@@ -97,7 +97,7 @@ bool RoceTimeouts::OnEvent(uint32_t number)
     pair.timeoutEvent = fabric::kNoTimer;
     if (pair.inFlight == 0 || (pair.selective && pair.selective->sender.HasHole()))
     {
-        return false; // the next frame starts it again, which may have to wait for its time
+        return false; // the next frame, which may have to wait for its time, starts it again
     }
     if (now < DeadlineOf(pair))
     {

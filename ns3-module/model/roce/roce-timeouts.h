@@ -14,8 +14,8 @@ namespace packet
 
 /**
  * \ingroup legacy
- * The retransmission time-outs of queue pairs. Each has one event at most that counts, which comes
- * no later than its deadline, and is scheduled again where that was put off.
+ * The retransmission time-outs of queue pairs. Each queue pair has at most one valid event. The
+ * event comes no later than the deadline, and is scheduled again if the deadline was postponed.
  */
 class RoceTimeouts
 {
@@ -33,26 +33,27 @@ class RoceTimeouts
 
     /**
      * \param pair a queue pair
-     * \return how long it waits
+     * \return the time after which it times out
      */
     Picoseconds Of(const QueuePair& pair) const;
     /**
-     * Puts a time-out off.
+     * Postpones a time-out.
      * \param number of the queue pair
-     * \param now from when it waits
+     * \param now time from which it waits
      */
     void PutOff(uint32_t number, Picoseconds now);
     /**
-     * An event of kind Timeout has come.
+     * Called for an event of kind Timeout.
      * \param number of the queue pair
-     * \return true where it has waited for too long
+     * \return true if it has waited for too long
      */
     bool OnEvent(uint32_t number);
 
   private:
     Picoseconds DeadlineOf(const QueuePair& pair) const;
     void Schedule(uint32_t number, Picoseconds deadline);
-    /// Returns until when a link is out that its frames or their ACKs take; 0: none is.
+    /// Returns the time until which a link is out that its frames or their ACKs take; 0: none is
+    /// out.
     Picoseconds OutUntil(const QueuePair& pair) const;
 
     const fabric::Topology* m_topology;

@@ -19,14 +19,14 @@ int RoceTrains::Longest(const QueuePair& pair, const QueuePair::Message& message
     const bool smooth = pair.smooth >= m_settings->framesPerAck;
     if (m_control->Traits().notifications && (!smooth || pair.Rate() < pair.course->path.lineRate))
     {
-        return 1; // what single frames meet sets rates
+        return 1; // rates depend on what single frames meet
     }
     if (smooth && !pair.course->speedsUp)
     {
         return m_settings->train;
     }
-    // In a queue others wait for a train, by 1 in 20 of their messages at most, and before a faster
-    // link it waits for itself, by 1 in 100 of its own.
+    // In a queue, others wait for a train: allow 1 in 20 of its message's frames at most. Before a
+    // faster link, the train waits for itself: allow 1 in 100.
     const bool queued = pair.smooth < 0;
     const uint64_t parts = pair.course->speedsUp && !queued ? 100 : 20;
     const uint64_t part = (message.end - message.first) / parts;

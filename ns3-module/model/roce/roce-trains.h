@@ -13,7 +13,7 @@ namespace legacy
 namespace packet
 {
 
-/// RoceTrains say how many frames leave as one train.
+/// RoceTrains decides how many frames leave as one train.
 class RoceTrains
 {
   public:
@@ -32,19 +32,19 @@ class RoceTrains
     }
 
     /**
-     * Lets a new frame grow to a train.
+     * Lets a new frame grow into a train.
      * \param frame of a message
      * \param pair its queue pair
      * \param message the message
-     * \param alone no other queue pair of its NIC may send now
+     * \param alone true if no other queue pair of its NIC may send now
      */
     void
     Grow(Frame& frame, const QueuePair& pair, const QueuePair::Message& message, bool alone) const;
 
   private:
-    /// Returns the most frames of a train: 1 where others may send. Where its latest frames have
-    /// met queues, as far as it knows, or a link is faster than one before, it is a small part of
-    /// the message, and in queues 1 where marks set rates.
+    /// Returns the largest number of frames of a train: 1 if other queue pairs may send. If its
+    /// latest frames have met queues, as far as it knows, or a link is faster than one before it, a
+    /// train is a small part of the message; in queues, it is 1 frame if marks set rates.
     int Longest(const QueuePair& pair, const QueuePair::Message& message, bool alone) const;
 
     const fabric::RoceSettings* m_settings;

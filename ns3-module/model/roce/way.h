@@ -17,11 +17,11 @@ namespace legacy
 namespace packet
 {
 
-/// A Way has the links of a queue pair's data and ACKs, in one array.
+/// A Way has the links that a queue pair's data and ACKs take, in one array.
 class Way
 {
   public:
-    /// Sets the links of data and those of ACKs, one of each at least.
+    /// Sets the links of data and those of ACKs, at least one of each.
     void Set(const std::vector<fabric::DirectedLink>& forth,
              const std::vector<fabric::DirectedLink>& back)
     {
@@ -31,7 +31,7 @@ class Way
         m_all = static_cast<uint16_t>(forth.size() + back.size());
     }
 
-    /// Return the links of data.
+    /// Return the ends of the range of links that data take.
     const fabric::DirectedLink* begin() const
     {
         return m_links.get();
@@ -42,25 +42,25 @@ class Way
         return m_links.get() + m_forth;
     }
 
-    /// Returns the port through which it sends.
+    /// Returns the port through which data leave their NIC.
     fabric::DirectedLink First() const
     {
         return m_links[0];
     }
 
-    /// Returns the port through which it is answered.
+    /// Returns the port through which ACKs leave their NIC.
     fabric::DirectedLink FirstBack() const
     {
         return m_links[m_forth];
     }
 
-    /// Returns the links of ACKs.
+    /// Returns the links that ACKs take.
     std::vector<fabric::DirectedLink> Back() const
     {
         return {m_links.get() + m_forth, m_links.get() + m_all};
     }
 
-    /// Returns the link of data, or of ACKs, with so many before it; `end` where there is none.
+    /// Returns the link that data, or ACKs, take after `hop` others; `end` if there is none.
     fabric::DirectedLink At(bool data, std::size_t hop, fabric::DirectedLink end) const
     {
         const std::size_t at = hop + (data ? 0 : m_forth);
