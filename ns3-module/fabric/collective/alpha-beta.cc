@@ -11,7 +11,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// A Cost has the steps of a collective, and the bytes through the busiest NIC.
+/// A Cost has the number of steps of a collective, and the bytes through the busiest NIC.
 struct Cost
 {
     double steps;
@@ -48,7 +48,7 @@ Cost HalvingDoublingCost(int64_t workers, double bytes)
     const bool folded = int64_t{1} << levels != workers;
     levels -= folded ? 1 : 0;
     const double core = static_cast<double>(int64_t{1} << levels);
-    const double fold = folded ? 2 : 0; // messages before and after the core's
+    const double fold = folded ? 2 : 0; // messages before and after those of the core
     return {2.0 * levels + fold, (2 * (core - 1) / core + fold) * bytes};
 }
 
@@ -58,7 +58,7 @@ Cost HalvingScatterCost(int64_t workers, double bytes)
     const bool folded = int64_t{1} << levels != workers;
     levels -= folded ? 1 : 0;
     const double core = static_cast<double>(int64_t{1} << levels);
-    // The fold is a whole message, and the unfold a block of the sum.
+    // The fold is a whole message, and the unfold is a block of the sum.
     const double fold = folded ? 1 + 1 / static_cast<double>(workers) : 0;
     return {levels + (folded ? 2.0 : 0.0), ((core - 1) / core + fold) * bytes};
 }
@@ -79,7 +79,7 @@ Cost DoubleTreeCost(const CollectiveSpec& spec, double bytes)
     {
         return {2.0 * CeilLog2(count), 2 * bytes};
     }
-    // The chain in a node comes before the tree of the nodes.
+    // The chain within a node comes before the tree of the nodes.
     const int64_t group = std::min<int64_t>(spec.group, count);
     const std::vector<int64_t> sent = BytesSent(spec);
     return {2.0 * (CeilLog2((count + group - 1) / group) + static_cast<double>(group) - 1),

@@ -1,4 +1,4 @@
-// Closed form of each algorithm, as closed-form.h states it.
+// The closed form of each algorithm, as stated in closed-form.h.
 #include "base.h"
 #include "base/error.h"
 #include "closed-form.h"
@@ -62,7 +62,7 @@ class ClosedForm
     }
 
     /// Returns the time of `rounds` dependent messages, each of which is sent when the one before
-    /// has been ACKed.
+    /// it has been ACKed.
     WideTime Rounds(int rounds, int64_t bytes) const
     {
         return rounds * (Flow(bytes) + Acks(bytes));
@@ -118,8 +118,8 @@ WideTime ClosedForm::HalvingDoubling() const
         return time - Acks(Part(m_bytes, 2));
     }
     // A worker that folds sends words (halving.cc) before its first half message, which takes time
-    // on its NIC. Their latency delays nobody: a worker that waits for a word has received it by
-    // the time that other workers need its messages.
+    // on its NIC. The latency of words delays nobody: a worker that waits for a word has received
+    // it by the time that other workers need its messages.
     const int64_t words = (core - 1) / (m_workers - core);
     return time + Rounds(2, m_bytes) - Acks(m_bytes) + words * Wire(std::min<int64_t>(m_bytes, 1));
 }
@@ -137,8 +137,8 @@ WideTime ClosedForm::HalvingReduceScatter() const
     {
         return time - Acks(plan.LargestHalf(plan.Levels()));
     }
-    // No doubling follows in which workers that wait for a word could catch up, as they do in an
-    // all-reduce: the last word's latency counts.
+    // Unlike in an all-reduce, no doubling follows in which workers that wait for a word could
+    // catch up: the last word's latency counts.
     const int64_t words = (core - 1) / (m_workers - core);
     const int64_t word = plan.WordBytes();
     return Rounds(1, m_bytes) + (words - 1) * Wire(word) + Flow(word) + time +
@@ -157,14 +157,16 @@ WideTime ClosedForm::DoublingAllGather() const
     return time - Acks(blocks * m_bytes);
 }
 
-/// `largest` has the bytes of the largest message between two workers.
+/// `largest` is the number of bytes of the largest message between two workers.
 WideTime ClosedForm::AllToAll(int64_t largest) const
 {
-    // By index, all begin with worker 0 and send a frame to each in turn. The first frames for the
-    // last worker therefore leave when N - 2 others have left, and its messages arrive one by one.
+    // By index, all workers begin with worker 0 and send a frame to each worker in turn. The first
+    // frames for the last worker therefore leave when N - 2 others have left, and its messages
+    // arrive one by one.
     const int waits = m_workers - 2;
     const WideTime late = m_spec.order == PeerOrder::Index ? waits * FirstFrame(largest) : 0;
-    // A worker sends on as many messages as go over relays for it, those of a node in one.
+    // A worker forwards as many messages as travel over relays for it; those of a node are joined
+    // into one.
     const RelayPlan relays(m_spec);
     const auto relayed = static_cast<int64_t>(relays.Relayed()) / m_workers;
     return Flow(largest) + late + (waits + relayed) * Wire(largest) +
@@ -176,9 +178,9 @@ WideTime ClosedForm::DoubleTree() const
     const Pieces pieces = TreePieces(m_spec, 0, 0);
     const ProtocolCosts& costs = CostsOf(ProtocolFamily::Tree, m_spec.protocol);
     const int group = std::max(1, m_spec.group);
-    WideTime passing = 0; // of the longest way to a root
+    WideTime passing = 0; // the protocol's time on the longest way to a root
     int depth = 0;
-    std::vector<int> edges(m_workers, 0); // tree edges that share each NIC
+    std::vector<int> edges(m_workers, 0); // number of tree edges that share each NIC
     for (int tree = 0; tree < 2 * m_spec.channels; ++tree)
     {
         const TreeLinks links(m_spec, tree / 2, tree % 2);
@@ -203,8 +205,8 @@ WideTime ClosedForm::DoubleTree() const
            busiest * (pieces.count - 1) * (Wire(piece) + Acks(piece));
 }
 
-/// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in
-/// them.
+/// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in the
+/// phases.
 WideTime ClosedForm::Direct(int64_t first, int64_t second, bool two) const
 {
     const WideTime phase = Flow(first) + (m_workers - 2) * Wire(first);

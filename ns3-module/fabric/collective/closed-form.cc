@@ -14,7 +14,7 @@ WideTime WireTime(const UniformPath& path, int64_t payload, const Transport& tra
 {
     const int64_t wire = transport.WireBytes(payload, path.hops - 1);
     const int64_t first = std::min(wire, transport.FirstFrameBytes(path.hops - 1));
-    // A NIC alone has no port of a switch behind it.
+    // With a single hop, no port of a switch follows the NIC.
     const int64_t rest = path.hops > 1 ? transport.StreamedBytes(wire - first) : wire - first;
     return SerialisationTime(first + rest, path.rateBps);
 }
@@ -28,7 +28,7 @@ namespace
 {
 
 /// Returns the time of a port that sends `flows` messages in each of `rounds` rounds, and the ACKs
-/// of as many, without a pause.
+/// of as many messages, without a pause.
 WideTime PortTime(int64_t rounds,
                   int flows,
                   int64_t bytes,
@@ -48,8 +48,8 @@ RingTime(int64_t rounds, int64_t bytes, const UniformPath& path, const Transport
            (rounds - 1) * AckTime(path, bytes, transport);
 }
 
-/// A RingsShape has the rounds of each channel, one turn after the other, and the bytes of its
-/// largest message.
+/// A RingsShape has the number of rounds of each channel over all its turns, which follow one
+/// another, and the bytes of its largest message.
 struct RingsShape
 {
     explicit RingsShape(const CollectiveSpec& spec)
@@ -69,7 +69,7 @@ struct RingsShape
 
     int64_t rounds;
     int64_t bytes;
-    int64_t crossings = 0; ///< most hops between nodes among as many in a row as there are rounds
+    int64_t crossings = 0; ///< most hops between nodes in any `rounds` consecutive hops
     WideTime passing;      ///< the protocol's time over all rounds
     WideTime first;        ///< the protocol's time before a first message leaves
 };
@@ -159,7 +159,7 @@ BroadcastTime(int workers, int64_t bytes, const UniformPath& path, const Transpo
     for (int rank = 1; rank < workers; ++rank)
     {
         int steps = 0;
-        int holders = 0; // ranks on the way from the root to this one, which counts too
+        int holders = 0; // ranks on the way from the root to this one, which is included
         for (int rest = rank; rest > 0; rest /= 2)
         {
             ++steps;

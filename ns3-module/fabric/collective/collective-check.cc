@@ -1,5 +1,5 @@
-// Checks of what a collective is asked for: bytes, sums, pairs, parents, and what its algorithm
-// takes.
+// Checks of the settings of a collective: bytes, sums, pairs, parents, and what its algorithm
+// supports.
 #include "base/error.h"
 #include "collective.h"
 
@@ -13,8 +13,8 @@ namespace
 
 constexpr int64_t kMany = INT32_MAX;
 
-/// Throws Error where `value` is outside [least, most]. The message names no upper limit where
-/// `most` is kMany.
+/// Throws Error unless `value` is in [least, most]. The message names no upper limit if `most` is
+/// kMany.
 void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t most)
 {
     if (value < least || value > most)
@@ -149,7 +149,7 @@ void CheckSwitches(const CollectiveSpec& spec, const std::string& algorithm)
     }
 }
 
-/// Checks the settings that some algorithms alone have.
+/// Checks the settings that only some algorithms have.
 void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const auto workers = static_cast<int64_t>(spec.bytes.size());
@@ -183,7 +183,7 @@ void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
     }
 }
 
-/// Checks what lies between the workers: switches that sum, and relays.
+/// Checks the endpoints between workers: switches that sum, and relays.
 void CheckPlaces(const CollectiveSpec& spec, const std::string& algorithm)
 {
     if (spec.algorithm == CollectiveAlgorithm::InNetworkAllReduce && spec.bytes.size() > 1)

@@ -18,12 +18,12 @@ namespace
 struct AlgorithmEntry
 {
     const char* name;
-    Payload payload; ///< parameter servers carry others too
+    Payload payload; ///< parameter servers can carry others, too
     CollectiveMaker* make;
     CollectiveMeter* meter;
 };
 
-/// Entries of all algorithms, in the order of CollectiveAlgorithm.
+/// The entries of all algorithms, in the order of CollectiveAlgorithm.
 constexpr std::array<AlgorithmEntry, 21> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
@@ -66,7 +66,7 @@ std::string NamesOf(const std::vector<CollectiveAlgorithm>& algorithms)
     return text;
 }
 
-/// Collective of one worker, which is done when it starts.
+/// The collective of a single worker, which is done when it starts.
 class Alone : public CollectiveBase
 {
   public:

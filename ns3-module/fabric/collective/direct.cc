@@ -1,15 +1,16 @@
 // Algorithms in which every worker sends to every other one: direct all-reduce and all-gather,
 // all-to-all and all-to-allv, scatter-reduce all-gather.
 //
-// Every worker sends a part of its message to each other worker. Where there is a second phase, it
-// then sends the part that it owns to all, as soon as all contributions to that part have arrived.
-// It begins with its right neighbour, so that no two workers send to the same one at the same time,
-// unless an all-to-all is asked to send in the order of the workers' numbers.
-// It has at most `window` messages on their way, so that N^2 flows are never in flight at once.
+// Every worker sends a part of its message to each other worker. If there is a second phase, it
+// then sends the part that it owns to all others, as soon as all contributions to that part have
+// arrived. It begins with its right neighbour, so that no two workers send to the same one at the
+// same time, unless an all-to-all is set to send in the order of the workers' numbers. It has at
+// most `window` messages in flight, so that N^2 flows are never in flight at once.
 //
 // With relays, a message of an exchange that leaves the node goes first to the worker of its node
-// that is on the destination's rail, which joins all of its node's messages to that destination and
-// sends them as one. `window` counts messages until they are there.
+// that is on the destination's rail. This worker joins all of its node's messages to that
+// destination and sends them as one. `window` counts messages until they have arrived at that
+// worker.
 #include "algorithms.h"
 #include "base.h"
 #include "relays.h"
@@ -70,9 +71,9 @@ struct DirectPlan
 
     int64_t workers;
     std::vector<int64_t> bytes;
-    std::vector<int64_t> pairs; ///< of an all-to-allv, else empty
+    std::vector<int64_t> pairs; ///< bytes by pair for an all-to-allv, else empty
     bool byIndex;
-    bool whole; ///< true: messages are not cut
+    bool whole; ///< true: messages are not cut into parts
     int phases;
     int64_t sum; ///< bytes of the second phase, over all owners
 };
@@ -114,13 +115,13 @@ class DirectExchange : public CollectiveBase
     }
 
   private:
-    /// A mark has the phase, and on the way to a relay the message's destination.
+    /// A mark has the phase and, on the way to a relay, the message's destination.
     static constexpr uint64_t kSecondPhase = 1;
     static constexpr uint64_t kToRelay = 2;
     static constexpr uint64_t kJoined = 4;
     static constexpr int kDestinationShift = 3;
 
-    /// Messages to one destination that wait for others.
+    /// Messages to one destination that wait for others to be joined with.
     struct Joining
     {
         int64_t bytes = 0;
@@ -129,9 +130,9 @@ class DirectExchange : public CollectiveBase
 
     struct State
     {
-        int next = 0; ///< number of the next flow, counted through both phases
+        int next = 0; ///< number of the next flow, counted over both phases
         int inFlight = 0;
-        int received[2] = {0, 0}; ///< flows of each phase
+        int received[2] = {0, 0}; ///< number of flows received in each phase
     };
 
     void OnStarted(int worker, FlowSink& sink) override
@@ -168,8 +169,8 @@ class DirectExchange : public CollectiveBase
         }
     }
 
-    /// Joins a message that `joiner` has with others to the same destination, and sends them when
-    /// it has those of its whole node.
+    /// Joins a message that `joiner` has received with others to the same destination, and sends
+    /// them when it has those of its whole node.
     void Join(int joiner, int to, int64_t bytes, FlowSink& sink)
     {
         const auto [entry, added] = m_joining.emplace(std::make_pair(joiner, to), Joining{});
@@ -206,7 +207,7 @@ std::vector<int64_t> PartTotals(const std::vector<int64_t>& bytes)
 {
     const int parts = static_cast<int>(bytes.size());
     std::vector<int64_t> totals(parts, 0);
-    std::vector<int64_t> larger(parts, 0); // messages whose first i parts have a byte more
+    std::vector<int64_t> larger(parts, 0); // messages whose first i parts are one byte longer
     int64_t common = 0;
     for (int64_t length : bytes)
     {

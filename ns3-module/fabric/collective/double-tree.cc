@@ -1,8 +1,8 @@
 // Double binary tree all-reduce. Each tree sums half of the message, or of a channel's part of it,
-// on the way up and spreads the sum on the way down, piece by piece. A worker sends a piece up when
-// it has that piece from all its children, and sends a complete sum down as soon as it has it. At
-// most four pieces of a worker are in flight up a tree, so that the pieces which it sends as a leaf
-// do not delay those which it forwards as an inner node of the other tree.
+// on the way up, and spreads the sum on the way down, piece by piece. A worker sends a piece up
+// when it has received that piece from all its children, and sends a complete sum down as soon as
+// it has it. At most four pieces of a worker are in flight up a tree, so that the pieces which it
+// sends as a leaf do not delay those which it forwards as an inner node of the other tree.
 #include "double-tree.h"
 #include "algorithms.h"
 #include "passing.h"
@@ -52,13 +52,13 @@ class DoubleTree : public PassingCollective
     static constexpr int kTreeShift = 1;
     static constexpr int kPiecesAhead = 4;
 
-    /// Pieces that a worker has handled in one tree.
+    /// The pieces that a worker has handled in one tree.
     struct Node
     {
-        int64_t sent = 0;    ///< pieces sent up; at the root: summed
-        int64_t arrived = 0; ///< pieces that arrived above
-        int64_t spread = 0;  ///< complete sums passed on to the children
-        int inFlight = 0;    ///< pieces on their way up
+        int64_t sent = 0;    ///< number of pieces sent up; at the root: summed
+        int64_t arrived = 0; ///< number of pieces that have arrived above
+        int64_t spread = 0;  ///< number of complete sums passed on to the children
+        int inFlight = 0;    ///< number of pieces in flight upwards
     };
 
     struct Tree
@@ -74,7 +74,7 @@ class DoubleTree : public PassingCollective
         int channel;
         TreeLinks links;
         Pieces pieces;
-        std::vector<Node> nodes; ///< nodes by worker
+        std::vector<Node> nodes; ///< by worker
     };
 
     void Begin(int worker, FlowSink& sink) override
@@ -112,7 +112,7 @@ class DoubleTree : public PassingCollective
         }
     }
 
-    /// Passes the next piece of the complete sum on from `worker` to its children.
+    /// Passes the next piece of the complete sum from `worker` to its children.
     void Spread(Tree& tree, int worker, FlowSink& sink)
     {
         const int64_t piece = tree.nodes[worker].spread++;

@@ -1,8 +1,8 @@
-// All-gathers in ceil(log2 N) stages, in each of which a worker sends all blocks that it has, or as
-// many as are missing. By recursive doubling a worker exchanges its blocks with the worker whose
-// number differs in one bit, from the lowest on (Thakur, Rabenseifner, Gropp, IJHPCA'05). By
-// Bruck's algorithm worker w sends its first 2^k blocks, which are w, w + 1, ..., to worker w - 2^k
-// (Bruck et al., TPDS'97); then N may be any number.
+// All-gathers in ceil(log2 N) stages. In each stage a worker sends all blocks that it has, or as
+// many as are missing. With recursive doubling a worker exchanges its blocks with the worker whose
+// number differs in one bit, beginning with the lowest bit (Thakur, Rabenseifner, Gropp,
+// IJHPCA'05). With Bruck's algorithm worker w sends its first 2^k blocks, which are w, w + 1, ...,
+// to worker w - 2^k (Bruck et al., TPDS'97); then N may be any number.
 #include "algorithms.h"
 #include "base.h"
 
@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// A DoublingPlan says who sends what in each stage, from 0 on.
+/// A DoublingPlan says which blocks each worker sends to whom in each stage. Stages start at 0.
 class DoublingPlan
 {
   public:
@@ -51,7 +51,7 @@ class DoublingPlan
         const int64_t blocks = int64_t{1} << stage;
         const int64_t first = m_bruck ? worker : worker & ~(blocks - 1);
         const int64_t end = first + std::min(blocks, m_workers - blocks);
-        // The blocks of a circle may end before worker 0, or after it.
+        // The blocks of a worker may wrap around from the last worker to worker 0.
         return end <= m_workers ? m_before[end] - m_before[first]
                                 : m_before[m_workers] - m_before[first] + m_before[end - m_workers];
     }
@@ -85,7 +85,7 @@ class DoublingAllGather : public CollectiveBase
   private:
     struct State
     {
-        uint64_t arrived = 0; ///< one bit for each stage, as a sender may be ahead
+        uint64_t arrived = 0; ///< one bit for each stage, because a sender may be ahead
         int stage = 0;        ///< stage whose message the worker waits for
     };
 

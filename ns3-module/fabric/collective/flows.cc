@@ -1,4 +1,4 @@
-// Number of flows of a collective, computed without running it.
+// The number of flows of a collective, computed without running it.
 #include "collective.h"
 #include "double-tree.h"
 #include "nvls-plan.h"
@@ -26,7 +26,7 @@ double HierarchicalFlows(const CollectiveSpec& spec)
     return workers * (inside + across + (across > 0 ? inside : 0));
 }
 
-/// `stages` are those of each level: halving, and doubling.
+/// `stages` is the number of stages on each level: halving, and doubling.
 double HalvingFlows(double workers, double stages)
 {
     double core = 1;
@@ -96,7 +96,7 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return workers * others;
     case CollectiveAlgorithm::AllToAll:
     case CollectiveAlgorithm::AllToAllV:
-        return workers * others; // a node's messages to a relay and on are as many as without
+        return workers * others; // relays do not change the number of a node's messages
     case CollectiveAlgorithm::HalvingDoublingAllReduce:
         return HalvingFlows(workers, 2);
     case CollectiveAlgorithm::HalvingReduceScatter:

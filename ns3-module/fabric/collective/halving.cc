@@ -39,7 +39,7 @@ class HalvingDoubling : public CollectiveBase
   private:
     struct State
     {
-        uint64_t arrived = 0; ///< one bit for each stage, as a partner may be ahead
+        uint64_t arrived = 0; ///< one bit for each stage, because a partner may be ahead
         int stage = 0;        ///< stage whose message the worker waits for
     };
 

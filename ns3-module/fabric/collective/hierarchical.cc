@@ -5,8 +5,8 @@
 //   all-gather   of the group's blocks; the group's block is cut into G slices and each is gathered
 //                across the groups; all-gather of what the members got from other groups
 //
-// Member c of each group owns chunk or slice c. In a last group of fewer members, g, member j owns
-// c = j, j + g, j + 2 g, ..., and all of them travel together within the group.
+// Member c of each group owns chunk or slice c. If the last group has fewer members, g, member j
+// owns c = j, j + g, j + 2 g, ..., and all of these travel together within the group.
 #include "algorithms.h"
 #include "base.h"
 #include "ring.h"
@@ -112,7 +112,7 @@ class HierarchicalPlan
             }
             first.emplace_back(std::move(blocks), GroupSize(group) - 1);
         }
-        std::vector<int64_t> totals; // bytes of each part, over all groups
+        std::vector<int64_t> totals; // bytes of each part, summed over all groups
         for (const std::vector<int64_t>& slice : slices)
         {
             across.emplace_back(slice, m_groups - 1);
@@ -259,7 +259,7 @@ class Hierarchical : public CollectiveBase
     }
 
     HierarchicalPlan m_plan;
-    std::vector<int> m_pending; ///< rings across groups in which each worker is not done
+    std::vector<int> m_pending; ///< number of rings across groups that each worker has not ended
 };
 
 } // namespace

@@ -1,7 +1,7 @@
 // All-reduce that switches sum. Workers send pieces up a tree of aggregators. An aggregator sends
-// the sum of a piece up when it has that piece from all its children. The root's sums go down
-// again, and each aggregator copies a piece to all its children as soon as it arrives. Aggregators
-// compute in no time. A worker has at most `window` pieces on their way up.
+// the sum of a piece up when it has received that piece from all its children. The root's sums
+// travel down again, and each aggregator copies a piece to all its children as soon as it arrives.
+// Aggregators compute in no time. A worker has at most `window` pieces in flight upwards.
 #include "algorithms.h"
 #include "base.h"
 #include "pieces.h"
@@ -54,7 +54,7 @@ class InNetwork : public CollectiveBase
             --m_inFlight[child];
             SendUp(child, sink);
         }
-        // Pieces arrive in order, so this one completes a sum only where it is the oldest missing
+        // Pieces arrive in order, so this one can complete a sum only if it is the oldest missing
         // one.
         const int64_t piece = m_arrived[child]++;
         if (piece == m_sent[node] && --m_waiting[node] == 0)
@@ -67,7 +67,8 @@ class InNetwork : public CollectiveBase
     static constexpr uint64_t kUp = 0;
     static constexpr uint64_t kDown = 1;
 
-    /// Returns the node of an endpoint. Nodes are workers, then aggregators, as in `parents`.
+    /// Returns the node of an endpoint. Nodes are numbered as in `parents`: workers, then
+    /// aggregators.
     int NodeOf(int endpoint) const
     {
         return endpoint < m_workers ? endpoint : endpoint - m_firstAggregator + m_workers;
@@ -92,7 +93,7 @@ class InNetwork : public CollectiveBase
         }
     }
 
-    /// Sums every piece that all children of `node` have sent, and sends the sums on.
+    /// Sums every piece that all children of `node` have sent, and sends the sums up.
     void TakeSums(int node, FlowSink& sink)
     {
         while (m_waiting[node] == 0 && m_sent[node] < m_pieces.count)
@@ -113,8 +114,8 @@ class InNetwork : public CollectiveBase
         }
     }
 
-    /// Passes the next piece of the complete sum on from `node` to its children. A worker finishes
-    /// with its last piece.
+    /// Passes the next piece of the complete sum from `node` to its children. A worker is done with
+    /// its last piece.
     void Spread(int node, FlowSink& sink)
     {
         const int64_t piece = m_spread[node]++;
@@ -138,12 +139,12 @@ class InNetwork : public CollectiveBase
     const int m_window;
     const Pieces m_pieces;
     const std::vector<int> m_parents; ///< endpoint above each node
-    std::vector<int64_t> m_sent;      ///< pieces sent up by each node; at the root: summed
-    std::vector<int64_t> m_spread;    ///< pieces of the complete sum at each node
-    std::vector<int> m_inFlight;      ///< pieces on their way up, by worker
-    std::vector<int> m_waiting;       ///< children whose oldest piece is missing, by node
+    std::vector<int64_t> m_sent;   ///< number of pieces that each node sent up; at the root: summed
+    std::vector<int64_t> m_spread; ///< number of pieces of the complete sum that each node has
+    std::vector<int> m_inFlight;   ///< number of pieces in flight upwards, by worker
+    std::vector<int> m_waiting;    ///< number of children whose oldest piece is missing, by node
     std::vector<std::vector<int>> m_children;
-    /// Pieces that arrived, by child.
+    /// The number of pieces that have arrived, by child.
     std::vector<int64_t> m_arrived = std::vector<int64_t>(m_parents.size(), 0);
 };
 

@@ -24,16 +24,16 @@ NvlsShape::NvlsShape(const CollectiveSpec& spec, const NodePaths& paths, const T
     const Pieces pieces = plan.PiecesOf(0);
     const auto port = [&](const UniformPath& path, int64_t bytes)
     { return WireTime(path, bytes, transport) + AckTime(path, bytes, transport); };
-    const int64_t own = plan.Streams() / plan.Heads() * pieces.count; // pieces of a head
+    const int64_t own = plan.Streams() / plan.Heads() * pieces.count; // pieces of one head
     if (plan.SizeOf(0) > 1)
     {
         UniformPath half = paths.inside;
         half.hops /= 2;
         const WideTime down = WireTimeOfSwitch(half, pieces.Sent(0), transport);
         const WideTime more = down - WireTime(half, pieces.Sent(0), transport);
-        // A worker to the switch, the switch to a head, and back.
+        // A piece travels from a worker to the switch, from there to a head, and back.
         latency = 4 * WideTime{FlowTime(half, pieces.Sent(0), transport)} + 2 * more;
-        // The last pieces of all streams are copied to a worker one by one.
+        // The last pieces of all streams are copied to a worker one after the other.
         inside = CeilDivide((plan.Heads() + 1) * own - 2 + plan.Streams() - 1, plan.Planes()) *
                  (down + AckTime(half, pieces.Sent(0), transport));
     }

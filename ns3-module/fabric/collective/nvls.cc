@@ -1,14 +1,14 @@
 // All-reduce that the switches of nodes sum, as NCCL's NVLS and, between nodes, NVLSTree do.
 //
-// Every worker's piece goes to the switch of its node, its head's own included, and the switch
-// sends the sum to the piece's head (multimem.ld_reduce). Nodes of several switches use all of
-// them, each for its own pieces. The heads of all nodes sum it up a binary tree over the nodes and
-// spread the sum down again. Each head stores the sum in the switch, which copies it to all workers
-// of the node (multimem.st). A worker of a node of G therefore sends and receives (1 + 1/G) M over
-// the switch. Switches compute in no time and have room for all that waits. A worker's first pieces
-// of all streams leave first, then the second ones, and four of them at most are on their way to
-// each switch, so that what it stores as head does not queue behind them. Four pieces of a stream
-// at most are on their way from a head up its tree.
+// Every worker, including the piece's head, sends its piece to the switch of its node, and the
+// switch sends the sum to the head (multimem.ld_reduce). Nodes with several switches use all of
+// them, each for its own pieces. The heads of all nodes sum the piece up a binary tree over the
+// nodes, and spread the sum down again. Each head stores the sum in the switch, which copies it to
+// all workers of the node (multimem.st). A worker in a node of G therefore sends and receives (1 +
+// 1/G) M over the switch. Switches compute in no time and have room for everything that waits. A
+// worker's first pieces of all streams leave first, then the second ones, and at most four of them
+// are on their way to each switch, so that what it stores as a head does not queue behind them. At
+// most four pieces of a stream are on their way from a head up its tree.
 #include "algorithms.h"
 #include "nvls-plan.h"
 #include "passing.h"
@@ -77,42 +77,42 @@ class Nvls : public PassingCollective
     enum class Way : uint8_t
     {
         ToSwitch, ///< a worker's piece
-        ToHead,   ///< the node's sum
-        Up,       ///< from head to head
+        ToHead,   ///< the sum of the node
+        Up,       ///< a sum, from head to head
         Down,
         Stored, ///< the complete sum, from a head to its switch
-        Copied, ///< from there to each worker
+        Copied, ///< the complete sum, from the switch to each worker
     };
 
     static constexpr int kStreamShift = 3;
     static constexpr uint64_t kWayBits = (1 << kStreamShift) - 1;
     static constexpr int kPiecesAhead = 4;
 
-    /// What a worker sends to its switch.
+    /// The progress of a worker's pieces to its switch.
     struct Sender
     {
         int64_t next = 0; ///< number of its next piece, counted over all streams
         int inFlight = 0;
     };
 
-    /// Pieces of a worker in one stream.
+    /// The pieces of a worker in one stream.
     struct Member
     {
-        int64_t arrived = 0; ///< pieces that are at the switch
-        int64_t kept = 0;    ///< pieces of the complete sum
+        int64_t arrived = 0; ///< number of pieces that are at the switch
+        int64_t kept = 0;    ///< number of pieces of the complete sum that it has
     };
 
-    /// Pieces of a node in one stream.
+    /// The pieces of a node in one stream.
     struct Node
     {
-        int waiting = 0;      ///< workers whose piece the switch waits for
-        int64_t atSwitch = 0; ///< pieces that the switch has summed
-        int64_t summed = 0;   ///< of them, those that the head has
-        int64_t sent = 0;     ///< pieces that the head sent up its tree; at the root: completed
-        int64_t arrived = 0;  ///< of them, those that are there
-        int64_t spread = 0;   ///< pieces of the complete sum that the head passed on
-        int64_t copied = 0;   ///< and that the switch did
-        int inFlight = 0;     ///< pieces on their way up
+        int waiting = 0;      ///< number of workers whose piece the switch waits for
+        int64_t atSwitch = 0; ///< number of pieces that the switch has summed
+        int64_t summed = 0;   ///< number of those that the head has
+        int64_t sent = 0;     ///< number of pieces that the head sent up; at the root: completed
+        int64_t arrived = 0;  ///< number of those that have arrived
+        int64_t spread = 0;   ///< number of pieces of the complete sum that the head passed on
+        int64_t copied = 0;   ///< number of those that the switch copied
+        int inFlight = 0;     ///< number of pieces in flight upwards
     };
 
     struct Stream
@@ -152,7 +152,7 @@ class Nvls : public PassingCollective
         }
     }
 
-    /// Sends what the worker may: of each piece, that of all streams.
+    /// Sends the pieces that the worker may send, one of each stream before the next of any.
     void SendToSwitch(int worker, FlowSink& sink)
     {
         Sender& sender = m_senders[worker];
@@ -162,7 +162,7 @@ class Nvls : public PassingCollective
         {
             const Stream& stream = m_streams[sender.next % m_plan.Streams()];
             const int64_t piece = sender.next / m_plan.Streams();
-            if (piece < stream.pieces.count) // streams may differ by a piece
+            if (piece < stream.pieces.count) // streams may differ by one piece
             {
                 ++sender.inFlight;
                 SendInside(stream, worker, SwitchOf(stream, worker), piece, Way::ToSwitch, sink);
@@ -170,8 +170,8 @@ class Nvls : public PassingCollective
         }
     }
 
-    /// A piece has come in at the switch. Pieces arrive in order, so it completes a sum only where
-    /// it is the oldest missing one.
+    /// Called when a piece has come in at the switch. Pieces arrive in order, so it can complete a
+    /// sum only if it is the oldest missing one.
     void TakeAtSwitch(Stream& stream, int worker, FlowSink& sink)
     {
         const int64_t piece = stream.members[worker].arrived++;
@@ -221,7 +221,7 @@ class Nvls : public PassingCollective
         }
     }
 
-    /// Passes the next piece of the complete sum on, down the tree and to the node's switch.
+    /// Passes the next piece of the complete sum down the tree, and to the node's switch.
     void Spread(Stream& stream, int number, FlowSink& sink)
     {
         const int64_t piece = stream.nodes[number].spread++;
@@ -293,11 +293,11 @@ class Nvls : public PassingCollective
     }
 
     const NvlsPlan m_plan;
-    const std::vector<int> m_switches; ///< endpoints of each plane's switches, by worker
+    const std::vector<int> m_switches; ///< endpoints of the switches of each plane, by worker
     std::vector<Stream> m_streams;
     std::vector<Sender> m_senders; ///< by worker
-    int64_t m_most = 0;            ///< pieces of the longest stream
-    std::vector<int> m_complete;   ///< streams whose sum each worker has
+    int64_t m_most = 0;            ///< number of pieces of the longest stream
+    std::vector<int> m_complete;   ///< number of streams whose sum each worker has
 };
 
 } // namespace
@@ -327,7 +327,8 @@ void MeterNvls(const CollectiveSpec& spec, CollectiveTraffic& traffic)
             {
                 continue;
             }
-            // A worker's piece and its copy of the sum; the head's sum and what it stores.
+            // These are a worker's piece and its copy of the sum, and for the head the sum and what
+            // it stores.
             for (int i = 0; i < plan.SizeOf(node); ++i)
             {
                 add(plan.FirstOf(node) + i, pieces.SentInAll());

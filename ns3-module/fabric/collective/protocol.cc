@@ -18,15 +18,15 @@ constexpr ProtocolCosts kNoCosts = {1, 1, 0, 0, 0, 0};
 
 constexpr int64_t kLlChunk = 512 * 8 * 8;                    ///< 8 lines for each thread
 constexpr int64_t kLl128Chunk = 640LL * 120 * 8 / 128 * 120; ///< 120 words with their flags
-constexpr int64_t kSimpleStep = (4 << 20) / 8;               ///< of a buffer of 4 MiB
-constexpr int64_t kNvlsChunk = int64_t{16} * (128 << 10);    ///< of 16 channels side by side
+constexpr int64_t kSimpleStep = (4 << 20) / 8;               ///< a step of a buffer of 4 MiB
+constexpr int64_t kNvlsChunk = int64_t{16} * (128 << 10);    ///< chunks of 16 channels in parallel
 
-/// Rows in the order of ProtocolFamily, entries in that of Protocol.
+/// The rows are in the order of ProtocolFamily, and their entries in that of Protocol.
 ///
-/// A ring's Simple chunk is 4 steps, a tree's is one. In rings over nodes a hop inside has at least
-/// 1 us, the overhead of a network send on Intel's hosts. With NVLS a GPU's links reach 85 % of
-/// their rate on Hopper (nvlsEfficiency), which is charged as 20 bytes for 17; its 25 us inside the
-/// node are the time before a worker takes part.
+/// A ring's Simple chunk is 4 steps, and a tree's is one. In rings over several nodes, a hop inside
+/// a node takes at least 1 us, the overhead of a network send on Intel's hosts. With NVLS a GPU's
+/// links reach 85 % of their rate on Hopper (nvlsEfficiency), which is charged as 20 bytes for 17;
+/// its 25 us inside the node are the time before a worker takes part.
 constexpr std::array<ProtocolRow, 4> kProtocolRows = {{
     {{kNoCosts,
       {8, 4, kLlChunk, 6'600, 600, 2'700},

@@ -14,7 +14,7 @@ RingPlan::RingPlan(const CollectiveSpec& spec)
       m_workers(static_cast<int>(spec.bytes.size())),
       m_order(m_workers, spec.group, spec.channels)
 {
-    m_spec.group = std::max(1, m_spec.group); // a single channel without a protocol takes any
+    m_spec.group = std::max(1, m_spec.group); // one channel without a protocol takes any group
     if (m_costs.chunkBytes == 0)
     {
         return;
@@ -79,7 +79,7 @@ int64_t RingPlan::BlockOf(int channel, int turn, int position) const
     {
         return part(m_spec.bytes[m_order.WorkerAt(channel, position)]);
     }
-    // A ring leaves member i block i + 1, and a reduce-scatter leaves worker w block w.
+    // A ring leaves block i + 1 at member i, but a reduce-scatter must leave block w at worker w.
     const int keeper = m_order.WorkerAt(channel, (position + m_workers - 1) % m_workers);
     return part(BalancedBlock(m_spec.bytes[0], m_workers, keeper));
 }

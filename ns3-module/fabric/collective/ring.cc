@@ -1,8 +1,8 @@
-// Ring all-reduce, all-gather and reduce-scatter, over one ring or over several channels, by one of
-// several protocols. A channel is a ring of its own with its part of every block: its flows travel
-// on a lane of their own, and a worker is done when all its rings are. Where blocks exceed a
-// protocol's chunk, a channel runs several rings, its turns, one after the other: a worker begins
-// the next turn when it has ended the one before.
+// Ring all-reduce, all-gather and reduce-scatter, over one ring or over several channels, with one
+// of several protocols. A channel is a ring of its own that carries its part of every block: its
+// flows travel on a lane of their own, and a worker is done when all its rings are. If blocks
+// exceed a protocol's chunk, a channel runs several rings, its turns, one after the other: a worker
+// begins the next turn when it has ended the one before.
 #include "ring.h"
 #include "algorithms.h"
 #include "passing.h"
@@ -70,7 +70,7 @@ class RingCollective : public PassingCollective
     struct Turn
     {
         Ring ring;
-        int remaining; ///< workers that have not ended it
+        int remaining; ///< number of workers that have not ended it
     };
 
     void Begin(int worker, FlowSink& sink) override
@@ -119,8 +119,8 @@ class RingCollective : public PassingCollective
     }
 
     const RingPlan m_plan;
-    std::vector<std::map<int, Turn>> m_turns; ///< turns in progress, by channel
-    std::vector<int> m_remaining;             ///< channels that each worker has not ended
+    std::vector<std::map<int, Turn>> m_turns; ///< turns in progress, by channel and number
+    std::vector<int> m_remaining;             ///< number of channels that each worker has not ended
 };
 
 } // namespace

@@ -1,7 +1,7 @@
-// Parameter servers. Workers push, and servers answer when all workers have pushed. With several
-// servers each has a shard, a balanced part of every message. Worker w begins with server w mod S,
-// and server s with worker s mod N, so that they do not all begin with the same one. Servers
-// compute in no time.
+// Parameter servers. Workers push, and servers answer when all workers have pushed. If there are
+// several servers, each has a shard, which is a balanced part of every message. Worker w begins
+// with server w mod S, and server s with worker s mod N, so that they do not all begin with the
+// same one. Servers compute in no time.
 #include "algorithms.h"
 #include "base.h"
 
@@ -98,8 +98,8 @@ class ServerCollective : public CollectiveBase
     const int64_t m_pull;
     std::vector<Sending> m_pushing; ///< progress by worker
     std::vector<Sending> m_pulling; ///< progress by server
-    std::vector<int> m_pushed;      ///< pushes received, by server
-    std::vector<int> m_pulled;      ///< shards received, by worker
+    std::vector<int> m_pushed;      ///< number of pushes received, by server
+    std::vector<int> m_pulled;      ///< number of shards received, by worker
 };
 
 } // namespace

@@ -89,7 +89,7 @@ class BinomialBroadcast : public CollectiveBase
         }
     }
 
-    /// Records that `worker` has the data, and forwards it where the worker has started.
+    /// Records that `worker` has the data, and forwards it if the worker has started.
     void Hold(int worker, FlowSink& sink)
     {
         m_holds[worker] = true;
@@ -121,7 +121,7 @@ class BinomialBroadcast : public CollectiveBase
     std::vector<bool> m_holds;
 };
 
-/// Returns the bytes that `rank` sends up. A sum of c workers' messages is as long as that of the
+/// Returns the bytes that `rank` sends up. The sum of c workers' messages is as long as that of the
 /// next power of two.
 int64_t SumBytes(const CollectiveSpec& spec, const BinomialTree& tree, int rank)
 {
@@ -129,7 +129,8 @@ int64_t SumBytes(const CollectiveSpec& spec, const BinomialTree& tree, int rank)
     return merges == 0 ? spec.bytes[tree.WorkerOf(rank)] : spec.sumBytes[merges - 1];
 }
 
-/// A worker that has the sums of all its children sends its own sum up; the root's is broadcast.
+/// A worker that has received the sums of all its children sends its own sum up; the root's sum is
+/// broadcast.
 class SparseTree : public BinomialBroadcast
 {
   public:
@@ -156,7 +157,7 @@ class SparseTree : public BinomialBroadcast
     }
 
   private:
-    // Mark of flows up the tree. The marks of the broadcast are its steps, which are below it.
+    // Marks flows up the tree. The marks of the broadcast are its steps, which are smaller.
     static constexpr uint64_t kUp = uint64_t{1} << 32;
 
     void OnStarted(int worker, FlowSink& sink) override
@@ -181,7 +182,7 @@ class SparseTree : public BinomialBroadcast
     }
 
     const CollectiveSpec m_spec;
-    std::vector<int> m_awaited; ///< children whose sums are missing, by worker
+    std::vector<int> m_awaited; ///< number of children whose sums are missing, by worker
 };
 
 void MeterBinomialBroadcast(const BinomialTree& tree, int64_t bytes, CollectiveTraffic& traffic)

@@ -21,14 +21,15 @@ constexpr int kModelSimple = 2;
 
 /// Bandwidths of Hopper in GB/s, by the number of nodes: 1, 2, more.
 using ByNodes = std::array<double, 3>;
-constexpr ByNodes kLlMost = {141.0, 39.0, 20.4}; ///< inside a node: Hopper; else Intel's hosts
+constexpr ByNodes kLlMost = {141.0, 39.0, 20.4}; ///< Hopper inside a node; else Intel's hosts
 constexpr ByNodes kTreeChannelMost = {38.7, 41.4, 36.0};
 constexpr ByNodes kRingLl128ChannelMost = {36.7, 36.7, 36.7};
 constexpr ByNodes kTreeLl128ChannelMost = {36.7, 36.7, 29.0};
 constexpr ByNodes kNvlsTreeChannelMost = {0, 57.7, 45.5};
 constexpr double kNvlsEfficiency = 0.85;
 
-/// Parts of a tree's bandwidth that short messages reach, by protocol and log2 of 64 byte units.
+/// The fraction of a tree's bandwidth that short messages reach, by protocol and log2 of the number
+/// of 64-byte units.
 constexpr std::array<std::array<double, 23>, 3> kTreeCorrection = {{
     {1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1},
     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1},
@@ -85,13 +86,13 @@ class NcclModel
     }
 
   private:
-    /// Returns the rate of one channel of a ring or tree inside nodes.
+    /// Returns the rate of one channel of a ring or tree inside a node.
     double ChannelInside() const
     {
         return m_links.inside / m_spec.channels;
     }
 
-    /// Returns the rate of one channel between nodes, which share a node's links.
+    /// Returns the rate of one channel between nodes; channels share the links of a node.
     double ChannelAcross() const
     {
         return m_links.rail * std::min(m_links.rails, m_spec.channels) / m_spec.channels;
@@ -102,20 +103,20 @@ class NcclModel
         return 1e-3 * static_cast<double>(time);
     }
 
-    /// Returns the latency, and the bytes at GB/s.
+    /// Returns the latency plus the time of the bytes at `rate` GB/s.
     static double Time(double latency, int64_t bytes, double rate)
     {
         return latency + static_cast<double>(bytes) / (1000 * rate);
     }
 
-    /// `bytes` are those of the whole result.
+    /// Returns the time of a ring; `bytes` are those of the whole result.
     double Ring(int steps, int across, int64_t bytes) const
     {
         const int channels = m_spec.channels;
         double bus = m_nodes == 1 ? m_links.inside : channels * ChannelAcross();
         if (m_nodes > 1 && m_group > 1)
         {
-            // A worker in G sends a ring's messages to another node, not to its own.
+            // One worker in G sends a ring's messages to another node instead of to its own.
             bus = std::min(bus, m_links.inside * m_group / (m_group - 1));
         }
         if (m_protocol == kModelLl)
@@ -161,7 +162,7 @@ class NcclModel
         {
             return std::nullopt;
         }
-        // A channel pulls from all GPUs, and once more through its own.
+        // A channel pulls from all GPUs, and once more through its own GPU.
         const double inside =
             m_links.inside / (m_group + 1) * kNvlsEfficiency * (m_group - 1) / m_group * 2;
         double channel = inside;
