@@ -1,21 +1,21 @@
 // The analytic engine computes alpha-beta times on the fabric's routes, with headers, ACKs and
 // store-and-forward switches.
 //
-// A flow of W wire bytes, F in its first frame, is sent when the source's NIC has sent all earlier
-// flows. Its first frame takes F / rate + delay on each link, and the rest follows at the rate of
-// the slowest link, of which HPCC fills a part. Over links whose rates change, bits leave as the
-// cumulated rate lets them.
+// A flow has W wire bytes, F of them in its first frame. It is sent when the source's NIC has sent
+// all earlier flows. Its first frame takes F / rate + delay on each link, and the rest follows at
+// the rate of the slowest link, of which HPCC fills only a part. On links whose rates change, bits
+// leave as the cumulated rate allows.
 //
 // Each link serves the flows that cross it one after the other, in the order in which their first
-// frames reach it. A first frame waits for no more than a frame of each flow that is served before,
-// as NICs and switches send frames of all in turn. So all links of a path serve a long flow at
-// once, and it has arrived when the last of them has sent it. Between switches no flow waits for
-// longer than if the link were shared with those that it finds there. Links on which the packets of
-// a flow spread over several paths are not contended for.
+// frames reach it. A first frame waits for at most one frame of each flow that is served before it,
+// because NICs and switches send frames of all flows in turn. So all links of a path serve a long
+// flow at the same time, and it has arrived when the last of them has sent it. Between switches, no
+// flow waits for longer than if the link were shared with the flows that it finds there. Links on
+// which the packets of a flow spread over several paths have no contention.
 //
-// The receiver ACKs all data of a flow when its last byte has arrived; the ACKs occupy the
-// receiver's NIC before anything that it sends from then on. Flows of one connection keep
-// their order.
+// The receiver ACKs all data of a flow when the flow's last byte has arrived; the ACKs occupy the
+// receiver's NIC before anything that it sends from then on. Flows of one connection keep their
+// order.
 #include "base/error.h"
 #include "dead-link.h"
 #include "event-engine.h"
@@ -37,7 +37,7 @@ enum What
     kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
 
-/// A RoutedConnection has its routes, and the times of its newest flow.
+/// A RoutedConnection has the routes of a connection, and the times of its newest flow.
 struct RoutedConnection
 {
     std::vector<DirectedLink> route; ///< empty between endpoints on one node
@@ -51,22 +51,22 @@ struct RoutedConnection
 struct InFlight
 {
     Flow flow;
-    RoutedConnection* connection = nullptr; ///< nullptr where no byte travels
-    TimeNs arrival = 0; ///< earliest arrival, as of the links that it has reached
+    RoutedConnection* connection = nullptr; ///< nullptr if no byte travels
+    TimeNs arrival = 0; ///< earliest arrival, given the links that it has reached
     size_t hop = 0;     ///< link of the route that its first frame reaches next
     int graph = 0;      ///< kNoGraph: it was withdrawn, or the slot is free
 };
 
 constexpr int kNoGraph = -1;
 
-/// A Line is what a directed link has to serve.
+/// A Line has the work that a directed link has to serve.
 struct Line
 {
     TimeNs free = 0;          ///< time from which it is free
-    std::vector<TimeNs> ends; ///< of what it serves; those up to `next` are over
+    std::vector<TimeNs> ends; ///< ends of what it serves; those before `next` are over
     size_t next = 0;
 
-    /// Returns how much it serves after `now`.
+    /// Returns the number of things that it serves after `now`.
     int64_t Waiting(TimeNs now)
     {
         while (next < ends.size() && ends[next] <= now)
@@ -222,7 +222,7 @@ void AnalyticEngine::Send(const Flow& flow, int graph)
 
 int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
 {
-    // What the flow reserved stays reserved.
+    // What the flow has reserved stays reserved.
     for (InFlight& inFlight : m_inFlight)
     {
         const Flow& other = inFlight.flow;
@@ -236,14 +236,16 @@ int64_t AnalyticEngine::Abort(const Flow& flow, int graph)
     return 0;
 }
 
-/// Returns the bytes that the link could carry while it carries `bytes` behind a first frame.
+/// Returns the bytes that the link could carry in the time in which it carries `bytes` after a
+/// first frame.
 int64_t AnalyticEngine::Streamed(DirectedLink link, int64_t bytes) const
 {
     return FilledShare(m_topology, m_transport, link) < 1 ? m_transport.StreamedBytes(bytes)
                                                           : bytes;
 }
 
-/// Returns when `bytes` of a flow, or its ACKs, that a port begins to send at `start` have left it.
+/// Returns the time at which `bytes` of a flow or its ACKs have left a port that begins to send
+/// them at `start`.
 TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const
 {
     const Port& port = m_topology.PortOf(link);
@@ -266,14 +268,15 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
     return end - m_agenda.ScheduleStart();
 }
 
-/// Returns when a flow arrives whose next link begins to send it at `start`, if it waits nowhere.
+/// Returns the time at which a flow arrives if its next link begins to send it at `start` and it
+/// waits nowhere.
 TimeNs AnalyticEngine::Pass(const InFlight& inFlight, TimeNs start) const
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
     const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
     const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
     TimeNs head = start;
-    TimeNs rest = 0; // of the link that takes longest for what follows the first frame
+    TimeNs rest = 0; // of the link that takes longest for the bytes after the first frame
     for (size_t i = inFlight.hop; i < route.size(); ++i)
     {
         const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
@@ -284,7 +287,8 @@ TimeNs AnalyticEngine::Pass(const InFlight& inFlight, TimeNs start) const
     return Later(head, rest);
 }
 
-/// Lets the next link of the route send a flow whose first frame is there. Returns when it begins.
+/// Lets the next link of the route send a flow whose first frame is there. Returns the time at
+/// which it begins.
 TimeNs AnalyticEngine::Serve(InFlight& inFlight)
 {
     const std::vector<DirectedLink>& route = inFlight.connection->route;
@@ -310,7 +314,7 @@ TimeNs AnalyticEngine::Serve(InFlight& inFlight)
     return head;
 }
 
-/// Serves a flow on the links that its first frame reaches now, and waits for the next.
+/// Serves a flow on the links that its first frame reaches now, and waits for the next link.
 void AnalyticEngine::Reach(uint64_t slot)
 {
     InFlight& inFlight = m_inFlight[slot];

@@ -21,7 +21,7 @@ ConnectionName ConnectionName::OfChannel(uint32_t channel) const
 
 ConnectionNames::ConnectionNames(const Placement& placement) : m_placement(placement)
 {
-    std::unordered_map<int, uint16_t> known; // endpoints of each node so far
+    std::unordered_map<int, uint16_t> known; // number of endpoints of each node so far
     m_ranks.reserve(placement.Endpoints());
     for (int endpoint = 0; endpoint < placement.Endpoints(); ++endpoint)
     {

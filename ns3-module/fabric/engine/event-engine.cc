@@ -10,7 +10,7 @@
 namespace legacy::fabric
 {
 
-/// The Sink that a graph gets while it handles an event.
+/// The FlowSink that a graph gets while it handles an event.
 class EventEngine::Sink : public FlowSink
 {
   public:
@@ -178,8 +178,8 @@ uint64_t EventEngine::KeyOf(const Flow& flow, int graph) const
     return LaneKey(flow.source, flow.destination, LaneOf(flow, graph));
 }
 
-/// Returns the first message of that graph, tag and ends that has not arrived, or else one that
-/// waits for others; nullptr: there is none.
+/// Returns the first message with that graph, tag and ends that has not arrived, or else one that
+/// waits for others; nullptr if there is none.
 EventEngine::InTurn::Message* EventEngine::FindInTurn(const Flow& flow, int graph)
 {
     InTurn::Message* waits = nullptr;
@@ -199,7 +199,7 @@ EventEngine::InTurn::Message* EventEngine::FindInTurn(const Flow& flow, int grap
     return waits;
 }
 
-/// Gives a message the next queue pair of its endpoints and lane.
+/// Assigns a message to the next queue pair of its endpoints and lane.
 Flow EventEngine::TakeTurn(const Flow& flow, int graph)
 {
     InTurn& group = m_inTurn[KeyOf(flow, graph)];
@@ -226,7 +226,7 @@ int64_t EventEngine::AbortInTurn(const Flow& flow, int graph)
     return message->arrived ? message->flow.bytes : Abort(message->flow, graph);
 }
 
-/// Tells of the messages that have arrived, up to the first that has not.
+/// Reports the messages that have arrived, up to the first that has not.
 void EventEngine::HandOver(uint64_t key)
 {
     std::deque<InTurn::Message>& messages = m_inTurn[key].messages;

@@ -27,8 +27,8 @@ TimeNs LinkDelay(const Topology& topology, const Transport& transport, DirectedL
 namespace
 {
 
-/// Returns the highest rate of a connection that loses packets. BBR keeps its rate up to a loss of
-/// 15 % (Cardwell et al., ACM Queue 14(5), 2016), less what is lost.
+/// Returns the highest rate of a connection that loses packets. Up to a loss of 15 %, BBR keeps its
+/// rate (Cardwell et al., ACM Queue 14(5), 2016), minus what is lost.
 double LossLimit(const FlowPath& path, const Transport& transport)
 {
     constexpr double kBbrTolerates = 0.15;
@@ -38,8 +38,8 @@ double LossLimit(const FlowPath& path, const Transport& transport)
     }
     if (transport.roce)
     {
-        // Go-back-n sends what is in flight again for each loss: of 1 + p (m - 1) frames, 1 - p are
-        // new, where m are sent from a lost one until the sender goes back.
+        // Go-back-n sends everything in flight again for each loss: of 1 + p (m - 1) frames, 1 - p
+        // are new, where m is the number sent from a lost frame until the sender goes back.
         const double inFlight =
             std::max(1.0,
                      path.roundTrip * path.slowest /
@@ -50,7 +50,7 @@ double LossLimit(const FlowPath& path, const Transport& transport)
            transport.LossWindow(path.loss, path.roundTrip * 1e-9);
 }
 
-/// Adds delays, rates and losses of the links that the data take. Returns the probability that a
+/// Adds the delays, rates and losses of the links that data take. Returns the probability that a
 /// packet gets through.
 double AddDataLinks(const Topology& topology, const Transport& transport, FlowPath& path)
 {
@@ -60,7 +60,7 @@ double AddDataLinks(const Topology& topology, const Transport& transport, FlowPa
     {
         const Port& port = topology.PortOf(hop.link);
         path.delay += hop.share * static_cast<double>(LinkDelay(topology, transport, hop.link));
-        // A token bucket lets a frame pass at once, where it has a frame of tokens.
+        // A token bucket lets a frame pass at once if it can hold the tokens of a whole frame.
         const bool stores = static_cast<double>(port.burstBytes) < frame;
         path.byteTime += stores ? hop.share / BytesPerNs(port) : 0;
         path.buckets = path.buckets || !stores;
@@ -73,7 +73,7 @@ double AddDataLinks(const Topology& topology, const Transport& transport, FlowPa
     return kept;
 }
 
-/// Adds the way of the ACKs to the round trip.
+/// Adds the ACKs' way to the round-trip time.
 void AddAckLinks(const Topology& topology, const Transport& transport, FlowPath& path)
 {
     for (const LinkShare& hop : path.acks)
@@ -87,8 +87,8 @@ void AddAckLinks(const Topology& topology, const Transport& transport, FlowPath&
     }
 }
 
-/// Returns the highest rate without losses: that of the slowest link, of the links that the ACKs
-/// take, and of the socket's buffer.
+/// Returns the highest rate without losses, which the slowest link, the links that the ACKs take,
+/// and the socket's buffer limit.
 double LosslessRate(const Topology& topology, const Transport& transport, const FlowPath& path)
 {
     double rate = path.slowest;
@@ -132,7 +132,7 @@ FlowPath MakeFlowPath(const Topology& topology,
     const double kept = AddDataLinks(topology, transport, path);
     path.roundTrip = path.delay + path.byteTime * frame;
     AddAckLinks(topology, transport, path);
-    // The slowest link's part is in the time in which the flow is sent.
+    // The slowest link's part is contained in the time in which the flow is sent.
     path.byteTime = std::max(0.0, path.byteTime - 1 / path.slowest);
     path.lossless = LosslessRate(topology, transport, path);
     path.limit = path.lossless;

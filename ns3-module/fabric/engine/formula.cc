@@ -1,6 +1,7 @@
-// The formula engine prices a transfer as bits / bandwidth of the client's line. Nothing is shared,
-// nothing has a delay, and there are no headers. FedScale computes so (Lai et al., ICML 2022), and
-// it is here to show what simulating changes. A line whose rate changes counts with its mean.
+// The formula engine computes the time of a transfer as bits / bandwidth of the client's line.
+// Nothing is shared, nothing has a delay, and there are no headers. FedScale computes times in this
+// way (Lai et al., ICML 2022), and the engine is here to show what simulation changes. If the rate
+// of a line changes, its mean counts.
 #include "formula.h"
 #include "event-engine.h"
 
@@ -95,8 +96,8 @@ class FormulaEngine : public EventEngine
 
     static constexpr DirectedLink kNoLine = -1;
 
-    /// Returns the client's line in the flow's direction and its rate in bytes a nanosecond; 0
-    /// where both ends are on one node. Clients are the placement's workers.
+    /// Returns the client's line in the flow's direction, and its rate in bytes per nanosecond; 0
+    /// if both ends are on one node. Clients are the placement's workers.
     std::pair<DirectedLink, double> LineOf(const Flow& flow) const
     {
         const std::vector<DirectedLink> route = m_topology.Route(
@@ -121,7 +122,7 @@ class FormulaEngine : public EventEngine
     }
 
     std::map<uint64_t, InFlight> m_inFlight;                 ///< in the order of sending
-    std::map<std::tuple<int, int, uint16_t>, TimeNs> m_last; ///< last arrival
+    std::map<std::tuple<int, int, uint16_t>, TimeNs> m_last; ///< time of the last arrival
     std::vector<LinkCounters> m_links;
     uint64_t m_next = 0;
 };

@@ -10,7 +10,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns the bytes on the wire of the stream that has most of them.
+/// Returns the bytes on the wire of the stream that has the most.
 double StreamBytes(const Transport& transport, LoneTransfer transfer)
 {
     const int64_t payload = (transfer.payload + transfer.streams - 1) / transfer.streams;

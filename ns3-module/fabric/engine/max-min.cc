@@ -33,8 +33,8 @@ void MaxMin::Join(int number)
     }
 }
 
-/// Puts the only connection of a link, which is private to it and shared from now on, into the
-/// link's list if it runs.
+/// Enters the only connection of a link into the link's list if the connection is running. Until
+/// now the link was private to it, and from now on it is shared.
 void MaxMin::Share(int link)
 {
     MaxMinState& state = State();
@@ -46,7 +46,7 @@ void MaxMin::Share(int link)
         {
             state.Enter(number, h);
             state.links[link].load += state.rated[number].rate * state.hops[h].share;
-            // The link is no longer part of the limit.
+            // The link is no longer part of the connection's limit.
             state.FindLimit(number);
             m_seeds.push_back(number);
         }
@@ -119,8 +119,8 @@ void MaxMin::Start(int number)
     Load(number, rate);
 }
 
-/// Returns true where there is room for a connection on every link that others use, so that their
-/// rates do not change.
+/// Returns true if every link that others use has room for a connection, so that the others' rates
+/// do not change.
 bool MaxMin::FitsIn(int number, double rate)
 {
     const MaxMinState& state = State();
@@ -139,7 +139,7 @@ bool MaxMin::FitsIn(int number, double rate)
     return true;
 }
 
-/// Adds a connection's rate to the loads of the links that it shares.
+/// Adds a connection's rate to the loads of the links that it shares with others.
 void MaxMin::Load(int number, double rate)
 {
     MaxMinState& state = State();
@@ -249,8 +249,8 @@ const std::vector<int>& MaxMin::Solve()
     return m_changed;
 }
 
-/// Touches a link that was freed, or whose capacity changed, which is the limit of its connection
-/// where it has one alone.
+/// Touches a link that was freed or whose capacity has changed. If it has only one connection, it
+/// is this connection's limit.
 void MaxMin::OpenDirty(int number)
 {
     MaxMinState& state = State();
@@ -273,7 +273,7 @@ void MaxMin::OpenDirty(int number)
     link.moved = false;
 }
 
-/// Sorts the connections that changed by limit, and those of one limit by number.
+/// Sorts the connections that changed by limit, and those with the same limit by number.
 void MaxMin::SortChanged()
 {
     const std::vector<MaxMinState::Connection>& connections = State().connections;
@@ -290,7 +290,7 @@ void MaxMin::SortChanged()
         std::sort(m_changed.begin(), m_changed.end(), byLimit);
         return;
     }
-    // Many of one limit are sorted by their bits.
+    // If many have one limit, they are sorted by setting bits.
     if (m_changed.size() * 64 < connections.size())
     {
         std::sort(m_changed.begin(), m_changed.end());

@@ -31,7 +31,7 @@ void ProgressiveFilling::Solve(std::vector<int>& changed)
     m_limits.Clear();
 }
 
-/// Gives touched links their loads.
+/// Updates the loads of the links that were touched.
 void ProgressiveFilling::SettleLinks()
 {
     for (int link : m_links)
@@ -49,7 +49,7 @@ void ProgressiveFilling::SettleLinks()
     m_links.clear();
 }
 
-/// Lets connections keep their rates, and adds those that have others than before.
+/// Marks connections as keeping their rates, and adds those whose rates have changed to `changed`.
 void ProgressiveFilling::SettleConnections(std::vector<int>& changed)
 {
     for (int number : m_set)
@@ -112,7 +112,7 @@ void ProgressiveFilling::OpenLimitedBy(int link)
 }
 
 /// Freezes an open connection. `bottleneck` is a hop, or kNone. Fair shares do not fall, so the
-/// entries of its links in the heap are good.
+/// heap's entries of its links remain valid.
 void ProgressiveFilling::Freeze(int number, double rate, int bottleneck)
 {
     const MaxMinState::Connection& connection = m_state.connections[number];
@@ -132,7 +132,7 @@ void ProgressiveFilling::Freeze(int number, double rate, int bottleneck)
     }
 }
 
-/// Freezes a connection at a rate below the one that it has kept.
+/// Freezes a connection at a rate below the one that it had kept.
 void ProgressiveFilling::BringDown(int number, double rate, int bottleneck)
 {
     MaxMinState::Connection& connection = m_state.connections[number];
@@ -174,7 +174,7 @@ void ProgressiveFilling::FreezeAtLimits(double level)
         [this](int number, double limit) { Freeze(number, limit, kNoHop); });
 }
 
-/// Returns what Keeps does where many connections run.
+/// Returns what Keeps returns if many connections run.
 bool ProgressiveFilling::KeepsLevel(int link) const
 {
     const double level = m_state.links[link].level;
@@ -182,8 +182,8 @@ bool ProgressiveFilling::KeepsLevel(int link) const
            std::abs(FairShare(link) - level) <= kNearlyEqual * level;
 }
 
-/// Finds the cut above which kept rates are above the level at which the link is full, and returns
-/// that level. The link's room is free of rounding errors after that.
+/// Finds the cut such that kept rates above it are above the level at which the link is full, and
+/// returns that level. Afterwards, the link's room has no rounding errors.
 double ProgressiveFilling::FindShare(int link)
 {
     double level = 0;
@@ -195,8 +195,8 @@ double ProgressiveFilling::FindShare(int link)
     return level;
 }
 
-/// Makes the link's pool that of its cut, and finds its fair share. Returns false where the share
-/// is not above all rates below the cut, or not below those above it.
+/// Makes the link's pool that of its cut, and finds its fair share. Returns false if the share is
+/// not above all rates below the cut, or not below those above it.
 bool ProgressiveFilling::TryCut(int link, double& level)
 {
     const MaxMinState::Link& state = m_state.links[link];
@@ -234,7 +234,8 @@ bool ProgressiveFilling::TryCut(int link, double& level)
     return !IsAbove(highestBelow, level) && !IsAbove(level, lowestAbove);
 }
 
-/// Freezes the open connections of a link that is full at a level, and those that kept more.
+/// Freezes the open connections of a link that is full at a level, and its connections that kept
+/// higher rates.
 void ProgressiveFilling::Saturate(int link, double level)
 {
     MaxMinState::Link& state = m_state.links[link];
@@ -277,7 +278,7 @@ void ProgressiveFilling::Keep(int link)
     filling.Fill();
 }
 
-/// Raises the level until nothing is left to happen.
+/// Raises the level until nothing more can happen.
 void ProgressiveFilling::Fill()
 {
     EnqueueStale();
@@ -304,8 +305,8 @@ void ProgressiveFilling::Fill()
     }
 }
 
-/// Gives links whose level may have fallen an entry in the heap. A fair share above all limits
-/// limits nothing.
+/// Adds a heap entry for links whose level may have fallen. A fair share above all limits limits
+/// nothing, and needs none.
 void ProgressiveFilling::EnqueueStale()
 {
     for (int link : m_stale)
@@ -330,8 +331,9 @@ void ProgressiveFilling::EnqueueStale()
     m_stale.clear();
 }
 
-/// Does what happens at a link at a level, which is a lower bound. Returns the next level at which
-/// something may happen there; infinity: nothing, unless its pool changes.
+/// Handles a link at a level, which is a lower bound of the one at which something happens there.
+/// Returns the next level at which something may happen; infinity: nothing will, unless the link's
+/// pool changes.
 double ProgressiveFilling::Reach(int link, double level)
 {
     const double kept = KeptLevel(link);
@@ -363,7 +365,7 @@ double ProgressiveFilling::Reach(int link, double level)
     return kNoLevel;
 }
 
-/// Gives the first entry of the heap another level; infinity: takes it out.
+/// Gives the first entry of the heap another level; infinity removes it.
 void ProgressiveFilling::SetFirst(double level)
 {
     m_fillings[m_heap.First().second].key = level;
@@ -377,7 +379,7 @@ void ProgressiveFilling::SetFirst(double level)
     }
 }
 
-/// Takes the links out of the heap at which nothing happens while no connection is open.
+/// Removes from the heap the links at which nothing happens while no connection is open.
 void ProgressiveFilling::DropKeeping()
 {
     m_heap.DropIf(

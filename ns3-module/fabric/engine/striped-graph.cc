@@ -6,7 +6,7 @@
 namespace legacy::fabric
 {
 
-/// The Sink that the inner graph gets: it cuts what is sent.
+/// The FlowSink that the inner graph gets: it cuts the flows that are sent.
 class StripedGraph::Sink : public FlowSink
 {
   public:
@@ -51,7 +51,7 @@ StripedGraph::StripedGraph(FlowGraph& graph, const Stripes& stripes, Trace trace
 {
 }
 
-/// Returns a part of a flow, whose parts differ by at most a byte.
+/// Returns one part of a flow; parts differ by at most one byte.
 Flow StripedGraph::Part(const Flow& flow, uint64_t number, int part, int of) const
 {
     Flow its = flow;
@@ -135,7 +135,7 @@ void StripedGraph::OnFailed(const Flow& part, FlowSink& sink)
     const auto found = m_wholes.find(part.tag);
     if (found == m_wholes.end())
     {
-        return; // another part has failed before
+        return; // another part has failed already
     }
     const Flow flow = found->second.flow;
     Abort(flow, sink);

@@ -27,7 +27,7 @@ int64_t BandwidthDelay(int64_t rateBps, TimeNs roundTrip)
     return static_cast<int64_t>(std::min(bytes, static_cast<double>(kMostBytes)));
 }
 
-/// Names of the connection kinds, by number.
+/// The names of the connection kinds, by number.
 constexpr std::array<const char*, 6> kConnectionNames{"warm",
                                                       "cold",
                                                       "tls",
@@ -192,7 +192,7 @@ int64_t Transport::SocketBuffer(int64_t rateBps, TimeNs roundTrip) const
 std::string Transport::Fingerprint() const
 {
     std::string text = preset + " " + congestionControl;
-    // Cold is 0 and warm 1, as there were no others once.
+    // Cold is 0 and warm is 1 because there were only these two at first.
     const int64_t fingerprint = connections == ConnectionKind::Warm ? 1
                                 : connections == ConnectionKind::Cold
                                     ? 0

@@ -25,7 +25,7 @@ FlowConnections::FlowConnections(const Topology& topology,
 {
 }
 
-/// Returns the connection of channel 0. Those of other channels follow it.
+/// Returns the connection of channel 0. Those of the other channels follow it.
 int FlowConnections::Find(const Flow& flow, uint16_t lane, TimeNs now)
 {
     auto [entry, added] =
@@ -90,7 +90,7 @@ ConnectionName FlowConnections::NameOf(const FlowConnection& connection) const
             connection.id};
 }
 
-/// Returns the key of the losses of a connection that is opened now; 0 where its path has none.
+/// Returns the key of the losses of a connection that is opened now; 0 if its path has none.
 uint64_t
 FlowConnections::KeyOfLosses(const FlowPath& path, const ConnectionName& name, TimeNs now) const
 {

@@ -2,12 +2,13 @@
 // ACKs, latency and slow start.
 //
 // A connection (flow-connections.h) sends its flows one after the other. A flow of W wire bytes
-// (headers included) runs at the connection's max-min fair rate and arrives one latency after its
-// last byte has left: the delay of every link, and its first frame's serialisation on every link
-// but the slowest (switches store and forward). On an idle path that is T(W) of closed-form.h.
+// (headers included) runs at the connection's max-min fair rate, and arrives one latency after its
+// last byte has left. The latency is the delay of every link plus the serialisation of the flow's
+// first frame on every link except the slowest (switches store and forward). On an idle path this
+// gives T(W) of closed-form.h.
 //
-// A connection is busy from its first flow on until one arrives that has no `more` after it. Busy
-// connections share what their links have (link-rates.h), less what ACKs take.
+// A connection is busy from its first flow until a flow arrives that has no `more` after it. Busy
+// connections share what ACKs leave of their links (link-rates.h).
 //
 // A connection that is not warm pays for its handshake and for slow start (slow-start.h). Loss
 // limits a long connection to MSS / RTT sqrt(3 / (2 p)) (Mathis et al., CCR 1997; Cubic: RFC 9438);
@@ -93,7 +94,7 @@ class FlowEngine : public EventEngine
     FlowSender m_sender;
 };
 
-/// Losses are drawn on connections that are opened while the engine runs.
+/// Losses are drawn for connections that are opened while the engine runs.
 bool FlowEngine::Random() const
 {
     const auto lossy = [](const Link& link)
@@ -169,7 +170,7 @@ void FlowEngine::Arrive(int slot)
     }
 }
 
-/// Tells the graphs whose flows are lost with a connection.
+/// Tells the graphs whose flows are lost with a connection about the loss.
 void FlowEngine::Lose(int number)
 {
     for (const FlowSlot& slot : m_sender.Lose(number))
@@ -201,8 +202,8 @@ void FlowEngine::RefuseDead(const std::string& before) const
     }
 }
 
-/// Takes idle connections off their links. A graph may have ended without a flow that is its
-/// connection's last.
+/// Takes idle connections off their links. A graph may have ended without sending a flow that is
+/// its connection's last.
 void FlowEngine::OnAllDone()
 {
     const FlowConnections& connections = m_network.Connections();

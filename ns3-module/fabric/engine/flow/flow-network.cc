@@ -46,7 +46,7 @@ void FlowNetwork::SetBusy(int number, bool busy)
     m_links.Put(connection.path, m_rates);
 }
 
-/// Follows the rates of links from now on, until they are idle.
+/// Follows the rates of the links from now on, until they are idle.
 void FlowNetwork::Watch(const std::vector<LinkShare>& way)
 {
     for (const LinkShare& hop : way)

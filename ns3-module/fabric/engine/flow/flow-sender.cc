@@ -43,7 +43,7 @@ void FlowSender::Send(const Flow& flow, int graph, uint16_t lane)
     }
 }
 
-/// Takes flows off the connection's queue up to the first that has bytes to send over links.
+/// Takes flows from the connection's queue, up to the first that has bytes to send over links.
 void FlowSender::SendNext(int number)
 {
     FlowConnection& connection = m_connections[number];
@@ -71,7 +71,8 @@ void FlowSender::SendNext(int number)
     }
 }
 
-/// Opens another connection where its next flow asks for that, or shrinks its window.
+/// Opens another connection if its next flow asks for that, or else shrinks its window after an
+/// idle time.
 void FlowSender::PrepareOpening(FlowConnection& connection, Opening opening) const
 {
     if (opening == Opening::New || opening == Opening::Established)
@@ -118,7 +119,7 @@ void FlowSender::OnReady(int number)
     }
 }
 
-/// Takes the rate of a connection from its sawtooth, and when it loses the next packet.
+/// Takes the rate of a connection, and the time of its next loss, from its sawtooth.
 void FlowSender::FollowLosses(int number)
 {
     FlowConnection& connection = m_connections[number];
@@ -149,8 +150,8 @@ void FlowSender::OnRateChange(int number)
 {
     FlowConnection& connection = m_connections[number];
     connection.progress.SetRate(m_rates.Rate(number), m_agenda.Now());
-    // An event that comes too early is scheduled again; only one that would come too late is
-    // replaced.
+    // An event that comes too early is scheduled again when it comes; only one that would come too
+    // late is replaced.
     if (connection.progress.End() < connection.scheduled)
     {
         connection.scheduled = connection.progress.End();
@@ -158,7 +159,7 @@ void FlowSender::OnRateChange(int number)
     }
 }
 
-/// Does what a flow's last byte, or its next loss, brings, or waits on where its rate has fallen.
+/// Handles a flow's last byte or its next loss, or waits further if its rate has fallen.
 void FlowSender::OnSent(int number)
 {
     FlowConnection& connection = m_connections[number];
@@ -186,7 +187,7 @@ void FlowSender::Finish(int number)
     const auto firstFrame =
         static_cast<double>(std::min(wire.wire, m_transport.FirstFrameBytes(path.switches)));
     const TimeNs latency = RoundedTime(path.delay + firstFrame * byteTime);
-    // With several queue pairs, the next flow is on another one.
+    // With several queue pairs, the next flow uses another one.
     const bool more = m_slots[slot].flow.more && m_transport.queuePairs == 1;
     Depart(connection, slot, Later(m_agenda.Now(), latency));
     StopSending(number, wire);
@@ -197,7 +198,7 @@ void FlowSender::Finish(int number)
     SendNext(number);
 }
 
-/// Ends the sending of a flow of which `sent` has left.
+/// Ends the sending of a flow, of which `sent` has left.
 void FlowSender::StopSending(int number, const FlowWire& sent)
 {
     FlowConnection& connection = m_connections[number];
@@ -216,7 +217,7 @@ void FlowSender::StopSending(int number, const FlowWire& sent)
     }
 }
 
-/// Lets a flow that has left arrive at `arrival`, and not before those that left before it.
+/// Makes a flow that has left arrive at `arrival`, but not before those that left before it.
 void FlowSender::Depart(FlowConnection& connection, int slot, TimeNs arrival)
 {
     connection.lastArrival = std::max(connection.lastArrival, arrival);
@@ -233,7 +234,7 @@ FlowSlot FlowSender::OnArrived(int slot)
     return arrived;
 }
 
-/// Sends no more of a connection's present flow, and returns the payload of it that has left.
+/// Stops a connection's present flow, and returns the payload of it that has left.
 int64_t FlowSender::Interrupt(int number)
 {
     const FlowConnection& connection = m_connections[number];
@@ -246,7 +247,7 @@ int64_t FlowSender::Interrupt(int number)
     return std::llround(share * static_cast<double>(whole.bytes));
 }
 
-/// Returns the slots of all flows of a connection, those that have left included.
+/// Returns the slots of all flows of a connection, including those that have left.
 std::vector<int> FlowSender::SlotsOf(const FlowConnection& connection) const
 {
     return m_slots.Find(
@@ -280,7 +281,7 @@ int64_t FlowSender::Withdraw(const Flow& flow, int graph, uint16_t lane)
         const int slot = m_slots.Remove(connection.queue, wanted);
         if (slot == kNoSlot)
         {
-            // It has left, or is not on its way.
+            // It has left, or it is not in flight.
             const std::vector<int> slots = SlotsOf(connection);
             const auto found = std::find_if(slots.begin(), slots.end(), wanted);
             if (found == slots.end())

@@ -8,7 +8,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Rounding may leave so much of a sum of shares.
+/// Rounding may leave up to this much of a sum of shares.
 constexpr double kNoShare = 1e-9;
 
 } // namespace
@@ -43,7 +43,7 @@ void LinkRates::Count(const FlowPath& path, double sign, MaxMin& rates)
     }
 }
 
-/// Sets the capacity of the link for data, which is what ACKs leave of it.
+/// Sets the capacity of the link for data, which is what ACKs leave of the link.
 void LinkRates::Lend(DirectedLink link, MaxMin& rates) const
 {
     if (m_dataOn[link] > kNoShare)
@@ -73,7 +73,7 @@ bool LinkRates::EndWatch(uint64_t watch)
 
 void LinkRates::ForgetWatches()
 {
-    // Links take their rates when they are used. Changes that were due are not.
+    // Links take their present rates when they are used. Changes that were due no longer apply.
     std::fill(m_watched.begin(), m_watched.end(), false);
     ++m_watch;
 }

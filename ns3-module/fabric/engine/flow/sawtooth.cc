@@ -66,13 +66,15 @@ void Sawtooth::Begin(double bytes, bool lost)
     Grow(m_window, m_window);
 }
 
-/// The window is at most what travels in a round trip at this rate, and as much in a queue.
+/// Lowers the window after a loss. Before that, the window is at most what is in flight at this
+/// rate in a round trip, and as much again in a queue.
 void Sawtooth::Lose(double rate)
 {
     const double inFlight = rate * m_roundTrip * 1e9 / m_frame;
     const double window = std::max(kLeastWindow, std::min(m_window, 2 * inFlight));
     const double keeps = m_cubic ? kCubicKeeps : kRenoKeeps;
-    // Fast convergence (RFC 9438, section 4.7): a window that was larger before makes room.
+    // Fast convergence (RFC 9438, section 4.7): if the window was larger before, it leaves room for
+    // others.
     const bool falls = m_cubic && window < m_target;
     const double target = falls ? window * (1 + kCubicKeeps) / 2 : window;
     m_target = window;
@@ -80,7 +82,7 @@ void Sawtooth::Lose(double rate)
     Grow(std::max(kLeastWindow, keeps * window), target);
 }
 
-/// Follows the window from `start` on until the next loss, in at most 64 steps.
+/// Follows the window from `start` until the next loss, in at most 64 steps.
 void Sawtooth::Grow(double start, double target)
 {
     const double segments = std::max(0.0, m_left) / m_frame;
@@ -106,7 +108,7 @@ void Sawtooth::Grow(double start, double target)
     m_rate = time > 0 ? m_frame * segments / (time * 1e9) : m_frame * least * 1e-9;
 }
 
-/// Returns the window a time after the last loss, in segments.
+/// Returns the window in segments at `seconds` after the last loss.
 double Sawtooth::WindowAfter(double start, double target, double seconds) const
 {
     if (!m_cubic)

@@ -45,7 +45,7 @@ void SlowStart::Break(const FlowPath& path, const Transport& transport, uint64_t
     Close(path, transport, key);
 }
 
-/// Puts the connection before slow start.
+/// Resets the connection to its state before slow start.
 void SlowStart::Close(const FlowPath& path, const Transport& transport, uint64_t key)
 {
     m_open = false;
@@ -85,17 +85,17 @@ SlowStart::TimeFor(const FlowPath& path, const Transport& transport, double wire
     return RoundedTime(lost);
 }
 
-/// Returns the time of slow start on a path that loses packets, and puts what it carries into
+/// Returns the time of slow start on a path that loses packets, and stores what it carries in
 /// m_early. It ends with the first loss, or when the window fills the path, after which the
-/// sawtooth says how fast the connection is. Of a flow that ends before, the last window runs at
-/// the path's rate. A connection that was open before comes back to its mean window.
+/// sawtooth says how fast the connection is. If a flow ends before, its last window runs at the
+/// path's rate. A connection that was open before returns to its mean window.
 double SlowStart::LossyTime(const FlowPath& path, double wire, double slowest)
 {
     Sawtooth* losses = m_losses.get();
     const double first = losses ? losses->Left() : std::numeric_limits<double>::max();
     const double limit = losses ? path.lossless : path.limit;
     const double pipe = std::min(slowest, limit) * path.roundTrip;
-    // ACKs of all that was sent before the loss widen the window.
+    // The ACKs of everything that was sent before the loss widen the window.
     const double widest = m_window + first;
     double sent = 0;
     double time = 0;

@@ -25,7 +25,7 @@ double
 TokenBuckets::Take(const FlowPath& path, double wire, const std::vector<double>& rates, TimeNs now)
 {
     double most = wire;
-    double line = 0; // nanoseconds a byte
+    double line = 0; // nanoseconds per byte
     for (const LinkShare& hop : path.data)
     {
         Bucket& bucket = m_buckets[hop.link];
