@@ -27,7 +27,7 @@ enum class AstraBlock
     Switch,
 };
 
-/// A AstraDimension is one entry of the file's lists.
+/// An AstraDimension is one entry of the file's lists.
 struct AstraDimension
 {
     AstraBlock block = AstraBlock::Ring;
@@ -79,7 +79,7 @@ class AstraSimFile
         return MarkLocation(m_path, mark);
     }
 
-    /// Returns the entries of a list. One value alone is a list of one.
+    /// Returns the entries of a list. A single value is a list with one entry.
     std::vector<YAML::Node> List(const YAML::Node& root, const char* key) const
     {
         const YAML::Node node = root[key];
@@ -159,7 +159,7 @@ class AstraSimFile
         }
     }
 
-    /// Adds a dimension, and its NPUs and links to those of all.
+    /// Adds a dimension, and its NPUs and links to the totals.
     void AddDimension(const YAML::Node& block,
                       const YAML::Node& npus,
                       const YAML::Node& bandwidth,
@@ -208,7 +208,7 @@ class AstraSimFile
         throw Error(Place(node.Mark()) + ": topology", Shown(text), "Ring, FullyConnected, Switch");
     }
 
-    /// Returns the links of one group of a dimension.
+    /// Returns the number of links in one group of a dimension.
     static int64_t LinksOf(const AstraDimension& dimension)
     {
         const int64_t npus = dimension.npus;
@@ -224,7 +224,7 @@ class AstraSimFile
         return 0;
     }
 
-    /// Returns the links that one NPU has in a dimension.
+    /// Returns the number of links that one NPU has in a dimension.
     static int LinksOfNpu(const AstraDimension& dimension)
     {
         switch (dimension.block)
@@ -239,7 +239,7 @@ class AstraSimFile
         return 0;
     }
 
-    /// Adds hosts, and their routers where hosts have more than one line to a switch.
+    /// Adds hosts, and also their routers unless each host has only a line to the one switch.
     void AddNpus()
     {
         Topology& topology = m_result.topology;
@@ -283,7 +283,7 @@ class AstraSimFile
         m_result.topology.AddLink(Link(a, b, dimension.latency, port));
     }
 
-    /// Links NPUs that differ in one coordinate, whose neighbours are `step` apart.
+    /// Links the NPUs that differ in one coordinate only. Neighbours are `step` apart.
     void AddDimension(const AstraDimension& dimension, int step)
     {
         const int size = dimension.npus;

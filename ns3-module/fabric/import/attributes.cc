@@ -23,7 +23,7 @@ struct UnitName
     double scale;
 };
 
-// Units of times, lengths and shares in texts, and of all quantities in names.
+// Units of times, lengths and shares in texts, and of all quantities in the names of attributes.
 constexpr UnitName kUnits[] = {
     {MapQuantity::Rate, "bps", 1},           {MapQuantity::Rate, "kbps", 1e3},
     {MapQuantity::Rate, "mbps", 1e6},        {MapQuantity::Rate, "gbps", 1e9},
@@ -69,7 +69,7 @@ double ScaleOf(std::string_view unit, MapQuantity quantity)
     return 0;
 }
 
-/// Returns the words of a name in lower case: "LinkDelayNs" and "link_delay_ns" have three.
+/// Returns the words of a name in lower case: "LinkDelayNs" and "link_delay_ns" have three words.
 std::vector<std::string> WordsOf(std::string_view name)
 {
     std::vector<std::string> words;
@@ -106,8 +106,8 @@ std::string Joined(const std::vector<std::string>& words, size_t count)
     return joined;
 }
 
-/// Returns the scale of the unit in a name: 0 for one of `names` without a unit, nothing for
-/// another name.
+/// Returns the scale of the unit in a name: 0 if it is one of `names` without a unit, nothing if it
+/// is another name.
 std::optional<double> UnitInName(const std::vector<std::string>& words,
                                  const std::vector<std::string_view>& names,
                                  MapQuantity quantity)
@@ -126,7 +126,7 @@ std::optional<double> UnitInName(const std::vector<std::string>& words,
     }
     for (const UnitName& unit : kUnits)
     {
-        // Of one letter it could be the end of a word.
+        // A unit of one letter could be the end of a word.
         const bool ends =
             unit.quantity == quantity && unit.name.size() > 1 && whole.size() > unit.name.size() &&
             whole.compare(whole.size() - unit.name.size(), whole.npos, unit.name) == 0;

@@ -11,7 +11,7 @@ namespace
 
 constexpr double kEarthKm = 6371;
 constexpr double kLightKmPerSecond = 299'792.458; ///< in vacuum
-constexpr double kFibre = 2.0 / 3.0;              ///< speed of light in fibre, of that in vacuum
+constexpr double kFibre = 2.0 / 3.0; ///< speed of light in fibre, relative to that in vacuum
 constexpr double kRadians = M_PI / 180;
 
 } // namespace

@@ -1,5 +1,5 @@
-// Reader of GML (Himsolt, "GML: A portable Graph File Format", 1997): keys with numbers, texts or
-// lists in brackets. Of lists inside a node or an edge (such as graphics) the name alone is kept.
+// Reader of GML (Himsolt, "GML: A portable Graph File Format", 1997): keys with numbers, texts, or
+// lists in brackets. Of a list inside a node or an edge (such as graphics), only the name is kept.
 #include "base/error.h"
 #include "base/files/text_file.h"
 #include "base/words.h"
@@ -141,7 +141,7 @@ class GmlFile
         return m_kind = GmlToken::Word;
     }
 
-    /// Returns the text with character entities replaced: numbers, and those five of XML.
+    /// Returns the text with character entities replaced: numeric ones, and the five of XML.
     static std::string Unescaped(std::string_view text)
     {
         constexpr std::array<std::pair<std::string_view, char>, 5> kNamed{
@@ -303,7 +303,7 @@ class GmlFile
                  });
     }
 
-    /// Reads the values of a node or an edge. Some writers give a list by repeating its key.
+    /// Reads the values of a node or an edge. Some writers express a list by repeating its key.
     RawAttributes ReadValues(const char* name)
     {
         RawAttributes read;

@@ -1,4 +1,4 @@
-// What the attributes of nodes and edges mean.
+// The meaning of the attributes of nodes and edges.
 #include "attributes.h"
 #include "base/error.h"
 #include "base/words.h"
@@ -39,7 +39,7 @@ const std::vector<std::string_view> kDelayNames = {"delay",
                                                    "propagationdelay",
                                                    "propdelay"};
 const std::vector<std::string_view> kRoundTripNames = {"roundtriptime", "rtt"};
-/// Names of lengths that are in kilometres where nothing says otherwise, and of others.
+/// Names of distances, which are in kilometres unless a unit is given, and of other lengths.
 const std::vector<std::string_view> kDistanceNames = {"dist",
                                                       "distance",
                                                       "linkdist",
@@ -54,7 +54,7 @@ const std::vector<std::string_view> kLossNames = {"errorrate",
                                                   "packetlossrate",
                                                   "plr"};
 
-/// Returns the place of a node, or nothing. Throws Error where it has half of one.
+/// Returns the place of a node, or nothing. Throws Error if only one coordinate is given.
 std::optional<Place> PlaceOf(Attributes& values, const std::string& where)
 {
     std::string north = "latitude";
@@ -149,7 +149,8 @@ class GraphReader
         node.id = OneLine(raw.id);
         node.line = raw.line;
         std::string called;
-        // networkx writes the key of a node as its label: where that is a number, a name says more.
+        // networkx writes the key of a node as its label: if that is a number, a name is more
+        // informative.
         const std::string* label = values.TakeAny({"label"}, &called);
         const std::string labelled = label ? OneLine(*label) : "";
         const bool number = labelled.find_first_not_of("0123456789") == labelled.npos;
@@ -168,7 +169,7 @@ class GraphReader
         }
         node.hostRateBps = {Rate(values, {"hostbandwidthup", "bandwidthup"}, m_rateUnit),
                             Rate(values, {"hostbandwidthdown", "bandwidthdown"}, m_rateUnit)};
-        values.Take("id"); // what tells nodes apart is no property of theirs
+        values.Take("id"); // an id distinguishes nodes, and is not a property
         values.Report("nodes", m_map.report);
         return node;
     }
@@ -188,14 +189,14 @@ class GraphReader
         {
             line.errorRate = {*share, line.directed ? 0 : *share};
         }
-        // What tells lines apart is no property of theirs.
+        // These distinguish lines, and are not properties.
         values.Take("id");
         values.Take("key");
         values.Report("links", m_map.report);
         return line;
     }
 
-    /// Reads the delay, or where there is none the length.
+    /// Reads the delay, or the length if there is none.
     void ReadDelay(Attributes& values, MapLine& line) const
     {
         Attributes::Range time{MapQuantity::Time, m_delayUnit, 0, kMostTime};
@@ -217,7 +218,7 @@ class GraphReader
         }
     }
 
-    /// Reads the attributes that WriteGraphml adds, whose values must be right.
+    /// Reads the attributes that WriteGraphml adds, whose values must be valid.
     void ReadOwn(Attributes& values, const std::string& where, MapLine& line) const
     {
         if (const std::string* delay = values.Take("LinkDelayNs"))
@@ -249,11 +250,11 @@ class GraphReader
         }
     }
 
-    /// Reads the rate where LinkSpeedRaw is absent.
+    /// Reads the rate if LinkSpeedRaw is absent.
     void ReadRate(Attributes& values, MapLine& line) const
     {
         int64_t rate = line.rateBps[0];
-        // The Zoo's LinkSpeed has a letter for its unit in an attribute beside it.
+        // The unit of the Zoo's LinkSpeed is a letter in another attribute.
         if (const std::string* letter = values.Take("LinkSpeedUnits"))
         {
             const auto unit = ValueOf("1" + OneLine(*letter), MapQuantity::Rate, 0);

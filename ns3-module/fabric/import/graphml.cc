@@ -126,7 +126,8 @@ class GraphmlFile
         }
     }
 
-    /// Returns the data of an element, and its attributes but those that are read `elsewhere`.
+    /// Returns the data of an element, and all its attributes except those that are read
+    /// `elsewhere`.
     RawAttributes Values(pugi::xml_node node,
                          const char* domain,
                          const std::set<std::string_view>& elsewhere) const
@@ -170,7 +171,7 @@ class GraphmlFile
             }
         }
         const bool element =
-            std::strcmp(domain, "graph") != 0; // "all" are those of nodes and edges
+            std::strcmp(domain, "graph") != 0; // "all" applies to both nodes and edges
         for (const auto& [id, key] : m_keys)
         {
             if (key.hasFallback && (key.domain == domain || (element && key.domain == "all")))

@@ -1,6 +1,6 @@
-// Reader of the HPCC simulator's topology text and of those that grew from it, line by line. Nodes
-// are made once all links are read and each host has one. The cost of a file is therefore
-// proportional to its length, whatever its first line announces.
+// Reader of the topology text of the HPCC simulator, and of the formats derived from it, line by
+// line. Nodes are made after all links have been read and each host has one. The cost of a file is
+// therefore proportional to its length, whatever numbers its first line announces.
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -25,9 +25,8 @@ namespace
 constexpr int kMaxHpccNodes = 1 << 20;
 constexpr size_t kLinkWords = 5;
 
-/// Reads a rate as ns-3's DataRate does: a number alone is bit/s, "Gb/s" is "Gbps", a capital B
-/// counts bytes, and an i after the prefix stands for powers of 1024. Throws Error as ParseRate
-/// does.
+/// Reads a rate as ns-3's DataRate does: a plain number is in bit/s, "Gb/s" is "Gbps", a capital B
+/// counts bytes, and an i after the prefix means powers of 1024. Throws Error as ParseRate does.
 int64_t NsRate(const std::string& text, const std::string& where)
 {
     double number = 0;
@@ -53,7 +52,7 @@ int64_t NsRate(const std::string& text, const std::string& where)
                                                                    : ParseRate(text, where);
 }
 
-/// Reads a time as ns-3's Time does: a number alone is seconds.
+/// Reads a time as ns-3's Time does: a plain number is in seconds.
 TimeNs NsTime(const std::string& text, const std::string& where)
 {
     const bool bare = !text.empty() && text.find_first_not_of("0123456789.eE+-") == text.npos;
@@ -79,7 +78,7 @@ class HpccFile
                          kLinkWords);
             ReadLink();
         }
-        // These simulators read as many links as the first line announces, and no further.
+        // These simulators read as many links as the first line announces, and ignore the rest.
         int64_t rest = 0;
         while (m_lines.Advance())
         {
@@ -117,8 +116,7 @@ class HpccFile
     /// Reads the first line and the numbers of the switches. The line has
     /// * three words in HPCC: nodes, switches, links;
     /// * four or six numbers in ns3-datacenter: nodes, switches, those of them that are ToRs,
-    /// links,
-    ///   and the rates of leaves and spines, which each link says again;
+    ///   links, and the rates of leaves and spines, which each link states again;
     /// * four numbers with optical switches: nodes, electric and optical switches, links;
     /// * six words in SimAI: nodes, GPUs of a server, NVSwitches, other switches, links, and the
     ///   GPU's type. The NVSwitches are the first of the switches that follow.
@@ -210,8 +208,8 @@ class HpccFile
         }
     }
 
-    /// Throws Error where a host has no link. Finish would throw it too, but only after all nodes
-    /// that the first line announces had been made.
+    /// Throws Error if a host has no link. Finish would throw it too, but only after making all the
+    /// nodes that the first line announced.
     void CheckHosts() const
     {
         std::set<int> linked;
@@ -250,7 +248,7 @@ class HpccFile
         }
     }
 
-    /// Reads a link, whose ends are numbers of the file.
+    /// Reads a link, whose ends are node numbers of the file.
     void ReadLink()
     {
         const int a = m_lines.Integer(0, "source", 0, m_nodes - 1);
@@ -258,7 +256,7 @@ class HpccFile
         Port both;
         both.rateBps = NsRate(Shown(m_lines.Word(2)), m_lines.Location(2) + ": rate");
         const TimeNs delay = NsTime(Shown(m_lines.Word(3)), m_lines.Location(3) + ": delay");
-        // Negated, so that NaN fails.
+        // The condition is negated so that NaN fails.
         if (!m_lines.Parse(4, both.errorRate) || !(both.errorRate >= 0 && both.errorRate < 1))
         {
             throw Error(
@@ -280,7 +278,7 @@ class HpccFile
     int m_linkCount = 0;
     std::map<int, std::string> m_switchLocations;      ///< locations by number in the file
     std::vector<std::pair<Link, std::string>> m_links; ///< links with their locations
-    std::vector<int> m_node;                           ///< nodes by number in the file
+    std::vector<int> m_node; ///< nodes of the topology, by number in the file
     GraphBuilder m_builder;
     ImportedTopology m_result;
 };

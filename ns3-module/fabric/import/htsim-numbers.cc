@@ -11,7 +11,7 @@
 namespace legacy::fabric
 {
 
-/// A HtsimKey is a key of the file with the range of its number.
+/// A HtsimKey is a key of the file, with the range of its number.
 struct HtsimKey
 {
     const char* name; ///< in small letters

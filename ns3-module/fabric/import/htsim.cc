@@ -34,7 +34,8 @@ class HtsimFile
     }
 
   private:
-    /// Throws Error where `whole` does not divide into parts of `part`; returns how many they are.
+    /// Returns the number of parts of `part` in `whole`. Throws Error if the division leaves a
+    /// rest.
     static int Parts(int whole, const HtsimValue& part, const std::string& what)
     {
         if (whole % part.Int() != 0)
@@ -46,7 +47,7 @@ class HtsimFile
         return whole / part.Int();
     }
 
-    /// Finds out how many switches there are, and throws Error on radices that do not fit.
+    /// Computes how many switches there are, and throws Error on radices that do not match.
     void CheckShape()
     {
         m_hosts = m_numbers.Header("nodes").Int();
@@ -99,7 +100,8 @@ class HtsimFile
         }
     }
 
-    /// Returns the parallel links between two switches below a tier, with a place for messages.
+    /// Returns the number of parallel links between two switches below a tier, with a location for
+    /// messages.
     HtsimValue Bundle(int tier) const
     {
         HtsimValue bundle = m_numbers.Of(tier, "bundle", 1);
@@ -107,7 +109,7 @@ class HtsimFile
         return bundle;
     }
 
-    /// Returns the switches above those of a tier in a pod, of which there are `lower`.
+    /// Returns the number of switches above those of a tier in a pod, of which there are `lower`.
     int Upper(int tier, int lower) const
     {
         const int upper = Parts(m_numbers.Need(tier, "radix_up").Int(), Bundle(tier + 1), "bundle");
@@ -146,7 +148,7 @@ class HtsimFile
         }
     }
 
-    /// Returns the queue of a port in bytes.
+    /// Returns the size of a port's queue in bytes.
     int64_t Queue(int tier, const char* direction) const
     {
         const double both =
@@ -160,8 +162,8 @@ class HtsimFile
         return static_cast<int64_t>(m_numbers.Of(tier, "switch_latency_ns", 0).number);
     }
 
-    /// Links a node to one of a tier above it, `count` times. Half of the latency of both switches
-    /// is on the link.
+    /// Links a node to one in a tier above, `count` times. Half of the latency of both switches is
+    /// added to the link.
     void AddLinks(int lower, int upper, int tier, int count)
     {
         Port port;
@@ -180,7 +182,7 @@ class HtsimFile
         }
     }
 
-    /// Says which tiers have a latency of switches.
+    /// Reports the tiers whose switches have a latency.
     void ReportLatencies()
     {
         int64_t latencies = 0;
@@ -257,7 +259,7 @@ class HtsimFile
     int m_pods = 0;
     int m_torsPerPod = 0;
     int m_aggsPerPod = 0;
-    int m_coresPerAgg = 0; ///< with two tiers none
+    int m_coresPerAgg = 0; ///< with two tiers: 0
     ImportedTopology m_result;
 };
 

@@ -8,7 +8,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// What the count of a kind counts, for one line of all of them.
+/// The words for what a kind counts, in singular and plural.
 struct Thing
 {
     const char* one;

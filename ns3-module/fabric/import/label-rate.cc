@@ -14,9 +14,9 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kMostTimes = 10'000; ///< so many lines at most in one label
+constexpr double kMostTimes = 10'000; ///< largest number of lines in one label
 
-/// A LabelReader walks over a label, from left to right.
+/// A LabelReader reads a label from left to right.
 class LabelReader
 {
   public:
@@ -59,7 +59,8 @@ class LabelReader
         }
     }
 
-    /// Moves past `word`, in any case. Returns false where the text continues with another one.
+    /// Moves past `word`, in upper or lower case. Returns false if the text does not continue with
+    /// it.
     bool Take(std::string_view word)
     {
         if (m_text.size() - m_at < word.size())
@@ -95,8 +96,8 @@ class LabelReader
         return value;
     }
 
-    /// Moves past "x", "*" and blanks around them, where a number of lines stands before or
-    /// after.
+    /// Moves past "x", "*" and blanks around them, which separate a number of lines from what
+    /// precedes or follows it.
     bool TakeTimes()
     {
         const size_t start = m_at;
@@ -110,7 +111,7 @@ class LabelReader
         return false;
     }
 
-    /// Returns the unit's bit/s, or nothing.
+    /// Returns the unit in bit/s, or nothing.
     std::optional<double> Unit()
     {
         struct Prefix
@@ -153,7 +154,7 @@ class LabelReader
         return std::nullopt;
     }
 
-    /// Returns a rate that has a name of its own, or nothing.
+    /// Returns a rate that has a name of its own, such as OC-3, or nothing.
     std::optional<double> Named()
     {
         struct Name
@@ -206,7 +207,7 @@ class LabelReader
         return std::nullopt;
     }
 
-    /// Returns the rate of one line that begins here, or nothing.
+    /// Returns the rate of a single line that begins here, or nothing.
     std::optional<double> Single()
     {
         if (const auto named = Named())
@@ -225,7 +226,7 @@ class LabelReader
         return std::nullopt;
     }
 
-    /// Returns the rate of one line or several that begins here, or nothing.
+    /// Returns the rate of one or several lines that begins here, or nothing.
     std::optional<double> Rate()
     {
         if (const auto single = Single())

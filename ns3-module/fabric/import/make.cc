@@ -34,7 +34,7 @@ bool StartsWith(const std::string& text, const std::string& start)
     return text.compare(0, start.size(), start) == 0;
 }
 
-/// A NamedFile is the text of a request that names a file.
+/// A NamedFile has the file that a request names, and its options.
 struct NamedFile
 {
     std::string path;
@@ -71,7 +71,7 @@ LinkDefaults DefaultsOf(const TopologyRequest& request)
     return {request.rateBps, request.delay, request.queueBytes};
 }
 
-/// Throws Error on files of others that are YAML too, which a prefix tells apart.
+/// Throws Error on YAML files of other formats, which need a prefix.
 void CheckOwnYaml(const std::string& path)
 {
     struct Sign
@@ -138,7 +138,7 @@ ImportedTopology FromRttMatrix(NamedFile& file, const TopologyRequest& request)
     return ReadRttMatrix(file.path, file.options, DefaultsOf(request));
 }
 
-/// Reads the text formats that share extensions: each says in its first words what it is.
+/// Reads the text formats that share extensions, whose first words differ.
 ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
 {
     std::string text = ReadText(file.path);
@@ -153,7 +153,7 @@ ImportedTopology FromText(NamedFile& file, const TopologyRequest& request)
     return ReadHpccText(file.path, std::move(text));
 }
 
-/// A SourceEntry is a format of files.
+/// A SourceEntry describes a file format.
 struct SourceEntry
 {
     std::string prefix;                  ///< "gml" in "gml:PATH"
@@ -210,7 +210,8 @@ const SourceEntry* FindExtension(std::string path)
     return nullptr;
 }
 
-/// Returns where the options behind a path begin: at the first comma that a key and '=' follow.
+/// Returns where the options after a path begin: at the first comma that is followed by a key and
+/// '='.
 size_t EndOfPath(const std::string& text)
 {
     for (size_t comma = text.find(','); comma != std::string::npos;
@@ -231,7 +232,7 @@ size_t EndOfPath(const std::string& text)
 }
 
 /// Returns the format of the file that a text names, or nullptr. A text without a known prefix or
-/// extension names a file if it has a '/' which is not that of a rate in a parameter.
+/// extension names a file if it contains a '/' that does not belong to a rate in a parameter.
 const SourceEntry* SourceOf(const std::string& text)
 {
     if (const SourceEntry* entry = FindPrefix(text))
@@ -249,7 +250,7 @@ NamedFile FileOf(const std::string& text, const SourceEntry& entry)
 {
     const size_t begin = FindPrefix(text) == &entry ? entry.prefix.size() + 1 : 0;
     const size_t end = EndOfPath(text);
-    // The parser of named types reads the options, and says what is wrong with them.
+    // The parser of named types reads the options, and reports what is wrong with them.
     const std::string options = end < text.size() ? ":" + text.substr(end + 1) : "";
     return {text.substr(begin, end - begin),
             Settings::FromText(entry.prefix + options, "topology")};
@@ -268,7 +269,7 @@ ImportedTopology FromSource(const TopologyRequest& request)
     return imported;
 }
 
-/// Numbers hosts by their names where all are called host0, host7 and so on, as in files that were
+/// Numbers hosts by their names if all are called host0, host7 and so on, as in files that were
 /// converted from a format with numbers.
 void NumberByNames(ImportedTopology& imported)
 {

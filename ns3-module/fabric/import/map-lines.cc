@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// A LineMerger merges the lines of a map one by one, and counts what it assumes.
+/// A LineMerger merges the lines of a map one by one, and counts the assumptions that it makes.
 class LineMerger
 {
   public:
@@ -22,7 +22,7 @@ class LineMerger
     {
     }
 
-    /// Adds a line between two nodes, both of which are kept or neither.
+    /// Adds a line between two nodes; `kept` says whether both are kept or both are not.
     void Add(const MapLine& line, bool kept)
     {
         if (line.a == line.b)
@@ -139,7 +139,7 @@ class LineMerger
     int64_t m_lines = 0;
     int64_t m_loops = 0;
     int64_t m_parallel = 0;
-    int64_t m_unequal = 0; ///< delays
+    int64_t m_unequal = 0; ///< lines with other delays than earlier ones with these ends
 };
 
 } // namespace

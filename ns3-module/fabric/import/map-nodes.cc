@@ -14,8 +14,8 @@ namespace legacy::fabric
 namespace
 {
 
-/// MapComponents are the components of a map, by union and find. The root of each is its node of
-/// the lowest number.
+/// MapComponents finds the components of a map by union-find. The root of each component is its
+/// node with the lowest number.
 class MapComponents
 {
   public:
@@ -38,7 +38,8 @@ class MapComponents
         return node;
     }
 
-    /// Returns the number of nodes of each component at its root, and 0 at others.
+    /// Returns the number of nodes of each component, at the position of its root, and 0 at all
+    /// others.
     std::vector<int> Sizes()
     {
         std::vector<int> sizes(m_parent.size(), 0);

@@ -26,7 +26,8 @@ Neighbours NeighboursOf(const std::vector<MergedLine>& lines, size_t nodes)
     return neighbours;
 }
 
-/// Returns those of `nodes` that have neighbours with places, each with the middle of these.
+/// Returns those of `nodes` that have neighbours with places, each with the midpoint of these
+/// places.
 std::vector<std::pair<int, Place>>
 MiddlesOf(const std::vector<int>& nodes, const Neighbours& neighbours, const MapPlaces& places)
 {
@@ -68,7 +69,7 @@ void PlaceMapNodes(const std::vector<MergedLine>& lines,
                    ImportReport& report)
 {
     const Neighbours neighbours = NeighboursOf(lines, places.size());
-    // Only neighbours of what the last round placed can be placed in this one.
+    // After the first round, only neighbours of nodes that the last round placed can be placed.
     std::vector<int> candidates;
     for (size_t i = 0; i < places.size(); ++i)
     {

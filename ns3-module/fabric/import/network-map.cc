@@ -26,7 +26,7 @@ constexpr int64_t kDefaultMapRate = 10'000'000'000;
 constexpr TimeNs kDelayWithoutPlaces = 1'000'000;
 constexpr double kMostStretch = 1000;
 
-/// A MapBuilder takes the steps from a map to a topology, in the order of their functions.
+/// A MapBuilder turns a map into a topology, by steps in the order of its functions.
 class MapBuilder
 {
   public:
@@ -87,7 +87,7 @@ class MapBuilder
     }
 
   private:
-    /// Links by where their delays come from, if the map has none.
+    /// Numbers of links without a delay in the map, by where their delays come from.
     struct DelaySources
     {
         int64_t lengths = 0;
@@ -137,7 +137,7 @@ class MapBuilder
         {
             nodes.emplace(m_map.nodes[i].id, i);
         }
-        // A name may contain the separator: the longest that fits is taken.
+        // A name may contain the separator: the longest name that matches is taken.
         for (size_t begin = 0; begin <= m_hosts.size();)
         {
             size_t end = m_hosts.size();
@@ -183,7 +183,7 @@ class MapBuilder
                         std::to_string(sum) + " hosts in all",
                         "at most " + std::to_string(most));
         }
-        std::vector<std::pair<int, size_t>> attached; // host, node of the map
+        std::vector<std::pair<int, size_t>> attached; // pairs of a host and a node of the map
         for (size_t i = 0; i < hosts.size(); ++i)
         {
             if (m_kept[i] && m_map.nodes[i].host)
@@ -219,8 +219,8 @@ class MapBuilder
         DrawMap(m_places, m_node, attached, topology);
     }
 
-    /// Keeps the file's numbers of its nodes, where all ids are numbers. That of a node stands for
-    /// its first host.
+    /// Keeps the file's node numbers, if all ids are numbers. The number of a node then means its
+    /// first host.
     void NumberNodes(const std::vector<std::pair<int, size_t>>& attached)
     {
         std::map<int64_t, int> numbers;
@@ -247,7 +247,7 @@ class MapBuilder
         m_result.numbers = std::move(numbers);
     }
 
-    /// Throws Error where hosts of the map cannot reach each other, as hosts do not forward.
+    /// Throws Error if hosts of the map cannot reach each other, because hosts do not forward.
     void CheckHosts() const
     {
         const Topology& topology = m_result.topology;
@@ -335,7 +335,7 @@ class MapBuilder
     Settings& m_options;
     std::string m_hosts; ///< text of the option
     LinkDefaults m_hostLink;
-    bool m_hostRate = false; ///< the option gave it
+    bool m_hostRate = false; ///< true if the option gives the rate
     int64_t m_defaultRate = 0;
     std::optional<TimeNs> m_delay;
     double m_stretch = 1;

@@ -1,6 +1,6 @@
 // Reader of node-link JSON, which networkx (node_link_data) and topohub write: lists of nodes and
-// of links, whose attributes are keys beside "id", "source" and "target". JSON is parsed as YAML,
-// whose subset it is, since that knows the lines of values.
+// of links, whose attributes are keys next to "id", "source" and "target". JSON is parsed as YAML,
+// of which it is a subset, because YAML's parser knows the lines of values.
 #include "base/error.h"
 #include "base/files/text_file.h"
 #include "base/files/yaml_text.h"
@@ -26,7 +26,7 @@ class NodeLinkFile
     {
         m_graph.path = path;
         std::string text = ReadText(path);
-        // Texts of JSON have no tabs in them, and YAML takes none before a value.
+        // JSON texts contain no tabs, and YAML allows none before a value.
         std::replace(text.begin(), text.end(), '\t', ' ');
         try
         {
@@ -100,7 +100,8 @@ class NodeLinkFile
         }
     }
 
-    /// Reads what stands beside nodes and links, and in "graph", where networkx writes it.
+    /// Reads the keys next to the nodes and links, and those in "graph", where networkx writes
+    /// them.
     void ReadOwn(const YAML::Node& root)
     {
         m_graph.own = Values(root, "JSON");
@@ -146,7 +147,7 @@ class NodeLinkFile
         return value.Scalar();
     }
 
-    /// Returns the attributes, without those that are null. Of lists the name alone is kept.
+    /// Returns the attributes, without those that are null. Of lists, only the names are kept.
     RawAttributes Values(const YAML::Node& node, const char* what) const
     {
         if (!node.IsMap())

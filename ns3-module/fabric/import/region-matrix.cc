@@ -16,7 +16,7 @@ namespace
 constexpr int kMostRegions = 1024;
 constexpr double kMostGbps = 1e6;
 constexpr double kMostRttMs = 1e7;
-constexpr double kMostUsd = 1e6; ///< of a GB
+constexpr double kMostUsd = 1e6; ///< per GB
 
 } // namespace
 
@@ -66,7 +66,7 @@ void RegionMatrix::ReadMeasurements(const std::string& path, const std::string& 
     Fill(std::move(rows));
 }
 
-/// Returns the rows of regions that are wanted, and notes in `seen` which regions have any.
+/// Returns the rows of the wanted regions, and records in `seen` which regions have any rows.
 std::vector<RegionMatrix::Row>
 RegionMatrix::ReadRows(CsvFile& file, bool open, std::vector<char>& seen)
 {

@@ -80,7 +80,7 @@ class RegionsFile
     }
 
   private:
-    /// Keeps the scalars of the file as settings, and its list of regions and map of hosts.
+    /// Keeps the scalars of the file as settings, and its list of regions and its map of hosts.
     void Parse(const YAML::Node& root)
     {
         if (!root.IsMap())
@@ -125,10 +125,10 @@ class RegionsFile
         m_listed = true;
     }
 
-    /// Returns the settings that a key is read from: those after the path, or the file's.
+    /// Returns the settings from which a key is read: those after the path, or those of the file.
     Settings& Of(const std::string& key)
     {
-        m_file.Text(key, ""); // read here, whoever has precedence
+        m_file.Text(key, ""); // marks the key as read in both, whichever has precedence
         m_options.Text(key, "");
         return m_options.Has(key) ? m_options : m_file;
     }
@@ -144,8 +144,8 @@ class RegionsFile
         return text;
     }
 
-    /// Returns the path of a CSV file: from the folder of this one, or as it stands after the
-    /// path.
+    /// Returns the path of a CSV file: relative to the folder of this file, or unchanged if it is
+    /// given after the path.
     std::string FileOf(const std::string& key)
     {
         Settings& from = Of(key);
@@ -166,7 +166,7 @@ class RegionsFile
         }
     }
 
-    /// Reads the matrix; where the file has no list of regions, it has all of them.
+    /// Reads the matrix. If the file has no list of regions, all regions of the matrix are taken.
     void ReadMatrix(const std::string& path)
     {
         if (!m_listed)
@@ -216,7 +216,7 @@ class RegionsFile
         }
     }
 
-    /// Returns bit/s of a pair of single machines.
+    /// Returns the rate in bit/s between two single machines.
     int64_t RateOf(const RegionPair& pair) const
     {
         const double rate =
@@ -224,7 +224,7 @@ class RegionsFile
         return std::max<int64_t>(1, std::llround(rate));
     }
 
-    /// Returns the ports of a host's line: as it sends, and as it receives.
+    /// Returns the ports of a host's line, for sending and for receiving.
     std::array<Port, 2> HostPorts(int region)
     {
         Settings& from = Of("host_rate");
@@ -263,7 +263,7 @@ class RegionsFile
     {
         Topology& topology = m_result.topology;
         const auto regions = m_regions.Count();
-        std::vector<std::pair<int, int>> attached; // host, region
+        std::vector<std::pair<int, int>> attached; // pairs of a host and a region
         for (int region = 0; region < regions; ++region)
         {
             for (int host = 0; host < m_hosts[region]; ++host)
@@ -343,8 +343,8 @@ class RegionsFile
     double m_scale = 1;
     std::optional<int64_t> m_missing;
 
-    bool m_listed = false;    ///< the file lists the regions
-    std::vector<int> m_hosts; ///< by region
+    bool m_listed = false;    ///< true if the file lists the regions
+    std::vector<int> m_hosts; ///< number of hosts by region
     ImportedTopology m_result;
     RegionMatrix m_regions{m_result.report};
 };

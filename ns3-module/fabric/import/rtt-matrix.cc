@@ -18,7 +18,7 @@ namespace
 
 constexpr double kMostRtt = 1e9; ///< in the unit of the file
 
-/// Returns the row of the server. All rows are checked, and none but this one is kept.
+/// Returns the row of the server. All rows are checked, but only this one is kept.
 std::vector<double> ServerRow(WordLines& lines, int server, std::string& where, size_t& rows)
 {
     std::vector<double> row;
@@ -52,7 +52,7 @@ std::vector<double> ServerRow(WordLines& lines, int server, std::string& where, 
     return row;
 }
 
-/// Returns the times above 0 of the server's row. Throws Error where there is none, or where one is
+/// Returns the times above 0 of the server's row. Throws Error if there are none, or if one is
 /// missing and `complete` is true.
 std::vector<double>
 KnownTimes(const std::vector<double>& row, int server, bool complete, const std::string& where)

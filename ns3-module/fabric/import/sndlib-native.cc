@@ -1,5 +1,5 @@
-// Reader of SNDlib's native format: sections META, NODES, LINKS and DEMANDS, each NAME ( ... ),
-// with an item a line.
+// Reader of SNDlib's native format: sections META, NODES, LINKS and DEMANDS, each of the form NAME
+// ( ... ), with one item per line.
 #include "base/error.h"
 #include "base/files/text_file.h"
 #include "base/words.h"
@@ -41,8 +41,8 @@ class SndlibNativeFile
     }
 
   private:
-    /// Throws Error where the words from `word` on are not as `form` says: '(' and ')' stand for
-    /// themselves, any other character for any word.
+    /// Throws Error if the words from `word` on do not match `form`: '(' and ')' stand for
+    /// themselves, and any other character for any word.
     void Expect(size_t word, const char* form, const char* what) const
     {
         for (; *form != 0; ++form, ++word)
@@ -57,7 +57,7 @@ class SndlibNativeFile
         }
     }
 
-    /// Reads a section, whose name and '(' are the line's words.
+    /// Reads a section, whose name and '(' are the words of the present line.
     void ReadSection()
     {
         const std::string name = m_lines.Word(0);
@@ -86,7 +86,7 @@ class SndlibNativeFile
                 --depth;
                 continue;
             }
-            // Lists of admissible paths have brackets over several lines.
+            // Lists of admissible paths have brackets that span several lines.
             const bool opens =
                 read == &SndlibNativeFile::Skip && m_lines.Word(m_lines.Count() - 1) == "(";
             depth += opens ? 1 : 0;
@@ -120,7 +120,7 @@ class SndlibNativeFile
     {
         constexpr const char* kForm =
             "NAME ( SOURCE TARGET ) CAPACITY COST COST COST ( {CAPACITY COST}* )";
-        constexpr size_t kModules = 10; // word of the first module
+        constexpr size_t kModules = 10; // index of the word of the first module
         Expect(1, "(st)cccc(", kForm);
         const double installed = m_lines.Real(5, "capacity", 0, kMostSndlibValue);
         constexpr const char* kCosts[] = {"capacity cost", "routing cost", "setup cost"};

@@ -89,7 +89,7 @@ void SndlibNetwork::AddLine(const std::string& source,
     added.a = Find(source, "source of a link", where);
     added.b = Find(target, "target of a link", where);
     added.line = line;
-    // A file lists both directions of a line, or one for both.
+    // A file lists both directions of a line, or only one that stands for both.
     added.directed = true;
     Capacity capacity{installed, where};
     if (installed == 0)

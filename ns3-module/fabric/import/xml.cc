@@ -13,7 +13,8 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns the name of the encoding in the declaration of a document, in capitals; empty: none.
+/// Returns the name of the encoding in the declaration of a document, in capitals; empty: none is
+/// given.
 std::string EncodingOf(std::string_view text)
 {
     const size_t end = text.substr(0, 5) == "<?xml" ? text.find("?>") : std::string_view::npos;

@@ -36,8 +36,8 @@ std::vector<int> AddSwitches(Topology& topology, const char* name, int count)
     return switches;
 }
 
-/// Links each of `nodes` to its neighbour in one dimension of a grid, and the last to the first.
-/// The dimension has `size` coordinates; neighbours are `step` apart in `nodes`.
+/// Links each of `nodes` to its neighbour in one dimension of a grid, and the last one to the
+/// first. The dimension has `size` coordinates, and neighbours are `step` apart in `nodes`.
 void ConnectRings(Topology& topology,
                   const std::vector<int>& nodes,
                   int step,
@@ -158,7 +158,8 @@ Topology BuildTorus(int x, int y, int z, const Tier& host, const Tier& router)
         const std::string location = std::to_string(column) + "." + std::to_string(row) +
                                      (z > 1 ? "." + std::to_string(plane) : "");
         routers.push_back(topology.AddSwitch("router" + location));
-        // Planes are drawn side by side, and each host below and to the right of its router.
+        // Planes are drawn next to each other, and each host is drawn below and to the right of its
+        // router.
         const Position position{static_cast<double>(column + plane * (x + 1)),
                                 static_cast<double>(row)};
         topology.SetPosition(routers.back(), position);
@@ -207,7 +208,7 @@ BuildDragonfly(const DragonflySize& size, const Tier& host, const Tier& local, c
             Connect(topology, routers[i], routers[j], local);
         }
     }
-    std::vector<int> used(size.groups, 0); // number of global links that each group has so far
+    std::vector<int> used(size.groups, 0); // number of global links of each group so far
     const auto next = [&](int group)
     { return routers[group * size.routers + used[group]++ % size.routers]; };
     for (int a = 0; a < size.groups; ++a)

@@ -14,11 +14,11 @@ namespace
 
 constexpr const char* kForm = "A>B@SCHEDULE, A<>B@SCHEDULE or NODE@outage:from=TIME[,for=TIME]";
 
-/// A Pattern says which links or nodes a change is about.
+/// A Pattern says which links or nodes a change applies to.
 struct Pattern
 {
-    std::string from; ///< or the node
-    std::string to;   ///< "": nodes are meant
+    std::string from; ///< or the pattern of the nodes
+    std::string to;   ///< "": the change applies to nodes
     bool both = false;
 };
 
@@ -41,7 +41,7 @@ bool Matches(const std::string& pattern, const std::string& name)
     return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
-/// Returns the directed links that a pattern means.
+/// Returns the directed links that match a pattern.
 std::vector<DirectedLink> LinksOf(const Pattern& pattern, const Topology& topology)
 {
     std::vector<DirectedLink> links;
@@ -72,7 +72,7 @@ std::vector<int> NodesOf(const Pattern& pattern, const Topology& topology)
     return nodes;
 }
 
-/// Returns a link's rate under the spec. An outage adds to the schedule that the link has.
+/// Returns a link's rate under the spec. An outage is added to the schedule that the link has.
 LinkSchedule RateOver(const ScheduleSpec& spec, const Port& port)
 {
     if (spec.curve || !port.schedule)
@@ -104,7 +104,7 @@ std::vector<std::string> SplitChanges(const std::string& text)
 namespace
 {
 
-/// Lets nodes fail at the outages of a text.
+/// Makes nodes fail at the outages that a text gives.
 void FailNodes(const std::string& change,
                const std::string& where,
                const Pattern& pattern,
@@ -133,7 +133,7 @@ void FailNodes(const std::string& change,
     }
 }
 
-/// Returns the links of a pattern, of which there is one or more.
+/// Returns the links that match a pattern. Throws Error if there are none.
 std::vector<DirectedLink> SomeLinksOf(const std::string& ends,
                                       const std::string& where,
                                       const Pattern& pattern,

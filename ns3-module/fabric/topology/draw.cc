@@ -16,7 +16,7 @@ namespace
 {
 
 constexpr double kHeader = 40; ///< height above the drawing, for its title
-constexpr double kFooter = 50; ///< height below it, for the legend
+constexpr double kFooter = 50; ///< height below the drawing, for the legend
 constexpr double kLeastWidth = 320;
 constexpr double kGap = 1.6; ///< distance of each direction from the line between the nodes
 constexpr double kBend = 24; ///< bend of a link that would pass other nodes
@@ -141,14 +141,14 @@ class Painter
     }
 
   private:
-    /// Draws a direction to the right of its way, so that the two directions lie beside each other,
-    /// and links in parallel outside the first.
+    /// Draws a direction to the right of its way, so that the two directions lie next to each
+    /// other, and parallel links outside the first.
     std::string Line(DirectedLink link) const
     {
         const Position& from = m_layout.nodes[m_topology.From(link)];
         const Position& to = m_layout.nodes[m_topology.To(link)];
         const double length = std::max(1e-9, std::hypot(to.x - from.x, to.y - from.y));
-        // Unit vector to the right of the way.
+        // This is the unit vector to the right of the way.
         const Position aside{-(to.y - from.y) / length, (to.x - from.x) / length};
         const double distance = kGap * (1 + 2 * m_lanes[link / 2]);
         const Position gap{distance * aside.x, distance * aside.y + kHeader};
@@ -203,8 +203,8 @@ class Painter
                           "</rect>\n";
     }
 
-    /// Returns the name of a node, with a white rim where links pass below it; "" where there is no
-    /// room for names.
+    /// Returns the name of a node, with a white rim if links pass below it; "" if there is no room
+    /// for names.
     std::string Name(int node) const
     {
         if (!m_layout.labels[node])

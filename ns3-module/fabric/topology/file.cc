@@ -152,7 +152,7 @@ class LinksFile
             }
             return;
         }
-        m_settings.Text(key, ""); // read here
+        m_settings.Text(key, ""); // it is read here
         for (const YAML::Node& node : nodes)
         {
             const std::string location = MarkLocation(m_path, node.Mark());
@@ -327,7 +327,7 @@ std::variant<Settings, Topology> ReadYamlFile(const std::string& path, const Lin
         }
         Settings settings(MarkLocation(path, type.Mark()), type.Scalar());
         Flatten(path, root, "", settings);
-        settings.Text("type", ""); // read here
+        settings.Text("type", ""); // it is read here
         return settings;
     }
     catch (const YAML::Exception& error)

@@ -69,7 +69,8 @@ std::vector<char> LargestReach(const Topology& topology)
 
 std::optional<std::pair<int, int>> FindUnreachable(const Topology& topology)
 {
-    // Hosts that a common switch reaches also reach each other. The others are checked one by one.
+    // Hosts that a common switch reaches can also reach each other. The others are checked one by
+    // one.
     const std::vector<char> common = LargestReach(topology);
     for (int host : topology.Hosts())
     {

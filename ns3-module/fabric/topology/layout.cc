@@ -28,7 +28,7 @@ size_t LongestName(const Topology& topology, const std::vector<int>& nodes)
     return longest;
 }
 
-/// Moves all nodes so that the margin is free, and sets the size.
+/// Moves all nodes so that the margin is free, and sets the size of the drawing.
 void Frame(Layout& layout)
 {
     Position least{INFINITY, INFINITY};
@@ -62,7 +62,7 @@ std::vector<Position> OwnPositions(const Topology& topology)
     return places;
 }
 
-/// Returns the nodes by tier, hosts first; empty where two switches of a tier are linked, or a node
+/// Returns the nodes by tier, hosts first; empty if two switches of a tier are linked, or a node
 /// has no tier.
 std::vector<std::vector<int>> Tiers(const Topology& topology)
 {
@@ -140,7 +140,7 @@ void PlaceTiers(const Topology& topology, std::vector<std::vector<int>> tiers, L
     }
 }
 
-/// Returns the hosts of each switch, and at the end the hosts without a switch.
+/// Returns the hosts of each switch, and at the end those without a switch.
 std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
 {
     std::vector<std::vector<int>> hosts(topology.NodeCount() + 1);
@@ -153,21 +153,21 @@ std::vector<std::vector<int>> HostsOfSwitches(const Topology& topology)
     return hosts;
 }
 
-/// Returns point `at` of `slots` on a circle, clockwise from the bottom, so that the first are on
-/// the left.
+/// Returns position `at` of `slots` on a circle, clockwise from the bottom, so that the first
+/// positions are on the left.
 Position OnCircle(double radius, double at, double slots)
 {
     const double angle = 2 * M_PI * at / slots + M_PI / 2;
     return Position{radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-/// Places each switch in the middle of its hosts' arc, in the order of their numbers, and a single
-/// switch in the centre.
+/// Places each switch at the middle of its hosts' arc, in the order of the switches' numbers, and a
+/// single switch at the centre.
 void PlaceCircle(const Topology& topology, Layout& layout)
 {
     constexpr double kHostStep = 36; ///< distance of neighbours on the outer circle
     constexpr double kLeastRadius = 180;
-    constexpr double kRing = 90; ///< distance of the circles
+    constexpr double kRing = 90; ///< distance between the circles
     const std::vector<std::vector<int>> hosts = HostsOfSwitches(topology);
     const auto room = [&](int node) -> double
     {

@@ -17,10 +17,10 @@ namespace legacy::fabric
 namespace
 {
 
-/// Keeps these draws apart from those of other uses of a seed.
+/// This constant keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kPlacementStream = 0x706C616365ULL;
 
-/// Returns the hosts round robin over the switches that they are on.
+/// Returns the hosts in a round-robin order over the switches that they are on.
 std::vector<int> Strided(const Topology& topology)
 {
     std::map<int, std::vector<int>> bySwitch;
@@ -82,7 +82,7 @@ std::vector<int> HostOrder(const std::string& text, const Topology& topology)
 
 constexpr int kUnreached = -1;
 
-/// Returns the hops from `root` to every node. Hosts do not forward.
+/// Returns the number of hops from `root` to every node. Hosts do not forward.
 std::vector<int> Distances(const Topology& topology, int root)
 {
     std::vector<int> distance(topology.NodeCount(), kUnreached);
@@ -108,8 +108,8 @@ std::vector<int> Distances(const Topology& topology, int root)
     return distance;
 }
 
-/// Returns the hops from each node to the switch whose farthest worker is nearest; of several, the
-/// first.
+/// Returns the number of hops from each node to the switch whose farthest worker is nearest; if
+/// there are several such switches, to the first.
 std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<int>& hosts)
 {
     std::vector<int> best;
@@ -140,7 +140,7 @@ std::vector<int> DistancesToCentre(const Topology& topology, const std::vector<i
     return best;
 }
 
-/// Returns the neighbour that is nearer to the root; of several, the first.
+/// Returns the neighbouring switch that is nearer to the root; if there are several, the first.
 int Nearer(const Topology& topology, const std::vector<int>& distance, int node)
 {
     for (DirectedLink link : topology.Out(node))
@@ -209,8 +209,8 @@ int FirstNode(const PlacementRequest& request,
     return static_cast<int>(other - hosts.begin());
 }
 
-/// Returns the switches that a host is linked to. A router of a host alone counts with those that
-/// it is linked to.
+/// Returns the switches that a host is linked to. If one of them is the router of this host only,
+/// the switches that the router is linked to are added.
 std::vector<int> SwitchesNextTo(const Topology& topology, int host)
 {
     std::vector<int> switches;
@@ -234,7 +234,7 @@ std::vector<int> SwitchesNextTo(const Topology& topology, int host)
     return switches;
 }
 
-/// Returns the switches that all hosts from `begin` to before `end` are next to.
+/// Returns the switches that are next to all hosts from `begin` to before `end`.
 std::vector<int>
 SharedSwitches(const Topology& topology, const std::vector<int>& hosts, int begin, int end)
 {
@@ -255,7 +255,8 @@ SharedSwitches(const Topology& topology, const std::vector<int>& hosts, int begi
     }
     if (!shared.empty())
     {
-        // Planes are alike. A first switch with others behind it is one of a network.
+        // Planes are alike. If a first switch has others behind it, the hosts have one network, and
+        // one switch suffices.
         const auto planes = static_cast<size_t>(
             end - begin > 1 ? topology.Planes(hosts[begin], hosts[begin + 1]) : 1);
         shared.resize(std::min(shared.size(), planes));
@@ -270,7 +271,7 @@ SharedSwitches(const Topology& topology, const std::vector<int>& hosts, int begi
 void AddNodeSwitches(const Topology& topology, Placement& placement)
 {
     const int workers = placement.Workers();
-    std::vector<std::vector<int>> switches; // of each worker
+    std::vector<std::vector<int>> switches; // switches of each worker
     size_t planes = SIZE_MAX;
     for (int first = 0; first < workers; first += placement.node)
     {
@@ -281,7 +282,7 @@ void AddNodeSwitches(const Topology& topology, Placement& placement)
         planes = end - first > 1 ? std::min(planes, shared.size()) : planes;
         switches.insert(switches.end(), end - first, shared);
     }
-    planes = planes == SIZE_MAX ? 1 : planes; // all are alone
+    planes = planes == SIZE_MAX ? 1 : planes; // all workers are alone
     std::map<int, int> endpoint;              // endpoint of each switch
     for (size_t plane = 0; plane < planes; ++plane)
     {

@@ -36,7 +36,7 @@ std::string Counted(size_t count, const std::string& thing)
     return std::to_string(count) + " " + thing + (count == 1 ? "" : hiss ? "es" : "s");
 }
 
-/// Lengths of shortest paths between hosts, and their number for a pair.
+/// Lengths of shortest paths between hosts, and the number of paths for a pair.
 struct Paths
 {
     int longest = 0;
@@ -87,14 +87,14 @@ std::string DescribePaths(const Topology& topology)
 /// (between switches, rate there, rate back, delay) of a link.
 using LinkKind = std::tuple<bool, int64_t, int64_t, TimeNs>;
 
-/// Some links, with the least and the greatest of their rates and delays.
+/// Some links, with the lowest and the highest of their rates and delays.
 struct LinkGroup
 {
     size_t count = 0;
     std::pair<int64_t, int64_t> there{INT64_MAX, 0};
     std::pair<int64_t, int64_t> back{INT64_MAX, 0};
     std::pair<TimeNs, TimeNs> delay{kNever, 0};
-    bool even = true; ///< both directions of each have the same rate
+    bool even = true; ///< both directions of each link have the same rate
 
     void Add(const LinkKind& kind, size_t links)
     {
@@ -117,8 +117,8 @@ std::string RangeOf(const std::pair<Value, Value>& range, Format format)
     return least == most ? least : least + " to " + most;
 }
 
-/// Describes all kinds of links where they are few; else those of the same rates together, or all
-/// together.
+/// Describes all kinds of links if they are few; else it groups links with the same rates, or all
+/// links.
 std::string DescribeKinds(const std::map<LinkKind, size_t>& kinds)
 {
     std::map<LinkKind, LinkGroup> groups;
@@ -126,7 +126,7 @@ std::string DescribeKinds(const std::map<LinkKind, size_t>& kinds)
     {
         if (alike == 1)
         {
-            continue; // rates there without those back say little
+            continue; // without the rates back, the rates there say little
         }
         groups.clear();
         for (const auto& [kind, count] : kinds)
@@ -247,7 +247,7 @@ struct TierRates
     int64_t down = 0;
     int64_t up = 0;
     int64_t level = 0;
-    size_t uplinked = 0; ///< switches with links up, of which alone the ratios are
+    size_t uplinked = 0; ///< number of switches with links up; the ratios are only of these
     int64_t downOfUplinked = 0;
     double leastRatio = 0;
     double mostRatio = 0;

@@ -26,8 +26,8 @@ int LowestOne(uint64_t word)
     return __builtin_ctzll(word);
 }
 
-/// Returns the other direction of the link. The numbers of the two directions differ in the last
-/// bit.
+/// Returns the other direction of the link. The numbers of the two directions differ only in the
+/// last bit.
 DirectedLink Reversed(DirectedLink link)
 {
     return link ^ 1;
@@ -104,13 +104,13 @@ Routing::Routing(const Topology& topology)
     m_first.push_back(static_cast<int>(m_out.size()));
 }
 
-/// Takes nodes with a single link off the rest, again and again, up to kMostDepth links deep: a way
-/// through what hangs is walked, and not looked up.
+/// Removes nodes with a single link from the rest, again and again, up to kMostDepth links deep: a
+/// path through the removed parts is walked instead of being looked up.
 void Routing::FindHanging(const Topology& topology)
 {
     constexpr int kMostDepth = 4;
     std::vector<int> links(topology.NodeCount());
-    std::vector<int> depth(topology.NodeCount(), 1); // links below the node, and that above it
+    std::vector<int> depth(topology.NodeCount(), 1); // links below the node, and the one above it
     std::vector<int> ends;
     for (int node = 0; node < topology.NodeCount(); ++node)
     {
@@ -168,8 +168,8 @@ const uint64_t* Routing::Table(int anchor) const
     return m_tables[anchor].get();
 }
 
-/// Walks breadth-first from the anchor. A node that is one hop farther than a forwarding node has
-/// that node as a next hop.
+/// Walks breadth-first from the anchor. A node that is one hop farther away than a forwarding node
+/// has that node as a next hop.
 Routing::Words Routing::MakeTable(int anchor) const
 {
     constexpr int kUnreached = -1;
@@ -203,7 +203,8 @@ Routing::Words Routing::MakeTable(int anchor) const
 }
 
 /// Finds the least weights of paths to the anchor (Dijkstra, Numerische Mathematik 1, 1959). A node
-/// whose weight is that of a forwarding node and of the link to it has that node as a next hop.
+/// whose weight is the sum of a forwarding node's weight and that of the link to it has that node
+/// as a next hop.
 Routing::Words Routing::MakeTableByWeight(int anchor) const
 {
     using Entry = std::pair<int64_t, int>; // weight of a path, node

@@ -1,4 +1,4 @@
-// Routes of a topology: explicit ones, next hops, planes, and the shares of links.
+// The routes of a topology: explicit ones, next hops, planes, and the shares of links.
 #include "base/error.h"
 #include "base/hash.h"
 #include "routing.h"
@@ -127,7 +127,7 @@ int Topology::MostPlanes() const
     int most = 1;
     for (const int host : m_hosts)
     {
-        std::map<int, int> joined; // links of this host to planes of others
+        std::map<int, int> joined; // number of this host's links to planes of other hosts
         for (DirectedLink link : Out(host))
         {
             const bool plane = Out(host).size() > 1 && LinksHostsAlone(To(link));
@@ -173,7 +173,7 @@ DirectedLink Topology::NextHop(int node, int source, int destination, Connection
 std::vector<DirectedLink>
 Topology::Route(int source, int destination, ConnectionId connection) const
 {
-    constexpr size_t kUsual = 6; // links, over three tiers of switches
+    constexpr size_t kUsual = 6; // usual number of links, over three tiers of switches
     std::vector<DirectedLink> route;
     route.reserve(kUsual);
     for (int node = source; node != destination; node = To(route.back()))
@@ -196,9 +196,9 @@ std::vector<LinkShare> Topology::Shares(int source, int destination, ConnectionI
         }
         return shares;
     }
-    // The walk goes hop by hop. Where paths have the fewest hops, a node reached after h hops is h
-    // hops nearer to the destination, so no node is on two levels. Where paths are by weight, it
-    // may be, and the parts of a link are added up.
+    // The walk goes hop by hop. If paths have the fewest hops, a node reached after h hops is h
+    // hops nearer to the destination, so no node is on two levels. If paths are by weight, a node
+    // may be, and the shares of a link are added up.
     std::map<DirectedLink, size_t> known;
     std::map<int, double> level;
     if (source != destination)

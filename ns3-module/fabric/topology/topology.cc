@@ -12,7 +12,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// The rate of a port with a schedule is the schedule's highest.
+/// Sets the rate of each port with a schedule to the schedule's highest rate.
 void SetScheduledRates(Link& link)
 {
     for (Port& port : link.ports)
@@ -21,7 +21,7 @@ void SetScheduledRates(Link& link)
     }
 }
 
-/// Returns a hash of one direction of the link and of the hash before it.
+/// Returns a hash that combines one direction of the link with the hash before it.
 uint64_t HashOf(const Link& link, const Port& port, uint64_t hash)
 {
     const uint64_t rates = HashWords({hash,
@@ -200,7 +200,7 @@ int Topology::To(DirectedLink link) const
 std::string Topology::LinkName(DirectedLink link) const
 {
     const auto ends = std::minmax({From(link), To(link)});
-    // Either end knows the links in parallel, so the one with fewer links is asked.
+    // Each end knows the parallel links, so the end with fewer links is asked.
     const bool first = Out(ends.first).size() <= Out(ends.second).size();
     const std::vector<DirectedLink>& out = Out(first ? ends.first : ends.second);
     const auto before = std::count_if(

@@ -1,5 +1,5 @@
-// Topologies without a tree of switches (torus, ring, dragonfly), and those of nodes with several
-// GPUs.
+// Topologies without a tree of switches (torus, ring, dragonfly), and those whose nodes have
+// several GPUs.
 #include "base/error.h"
 #include "types.h"
 
@@ -16,7 +16,7 @@ namespace
 
 constexpr int kMaxHosts = TopologyBuild::kMaxHosts;
 constexpr int kGpusPerNode = 8;
-constexpr int kFastLink = 8; ///< rate of the links inside a node over that of other links
+constexpr int kFastLink = 8; ///< rate of the links inside a node, relative to other links
 
 int PartsOf(int64_t a, int64_t b)
 {
@@ -35,7 +35,7 @@ int64_t Count(const Grid& grid)
     return static_cast<int64_t>(grid[0]) * grid[1] * grid[2];
 }
 
-/// True where `a` fits better: fewer routers, then closer to a cube.
+/// True if `a` fits better: it has fewer routers, or else is closer to a cube.
 bool Better(const Grid& a, const Grid& b)
 {
     const auto rank = [](const Grid& grid)
@@ -43,8 +43,8 @@ bool Better(const Grid& a, const Grid& b)
     return rank(a) < rank(b);
 }
 
-/// Returns the grid of the fewest routers for `needed` hosts with x >= y >= z and x at most twice
-/// z; a `z` above 0 is given and only x and y are chosen so.
+/// Returns the grid with the fewest routers for `needed` hosts, with x >= y >= z and x at most
+/// twice z. If `z` is above 0, it is fixed, and only x and y are chosen in this way.
 Grid NearCube(int needed, int z)
 {
     const int most = 2 * static_cast<int>(std::ceil(std::sqrt(needed)));
@@ -65,12 +65,12 @@ Grid NearCube(int needed, int z)
     return best;
 }
 
-/// Returns the number of nodes, and of GPUs in each.
+/// Returns the number of nodes, and the number of GPUs in each.
 std::pair<int, int> NodeSizes(TopologyBuild& build)
 {
     const int needed = build.Needed();
     const int wished = build.settings.Int("nodes", 0, 1, kMaxHosts);
-    // There are at least two nodes of two GPUs. With fewer there is no network, or there are no
+    // There are at least two nodes with two GPUs each. With fewer there would be no network, or no
     // rails to join.
     const int usual = std::clamp(PartsOf(needed, 2), 2, kGpusPerNode);
     const int gpus =
@@ -101,7 +101,7 @@ Topology MakeTorus(TopologyBuild& build)
     const int needed = std::clamp(build.Needed(), 2, kMaxHosts + 1);
     if (grid[2] == 0 && (grid[0] != 0 || grid[1] != 0))
     {
-        grid[2] = 1; // two dimensions
+        grid[2] = 1; // only two dimensions remain
     }
     const std::string key = grid[0] ? "x" : grid[1] ? "y" : "z";
     if (grid[0] == 0 && grid[1] == 0)
@@ -124,9 +124,9 @@ Topology MakeRing(TopologyBuild& build)
     return BuildRing(hosts, build.TierOf("host"), build.TierOf("router"));
 }
 
-/// Without sizes it makes the balanced dragonfly of Kim et al.: with p hosts, 2 p routers in a
-/// group and p global links at each router there are at most 2 p^2 + 1 groups. p is the smallest
-/// that is enough.
+/// Without given sizes it makes the balanced dragonfly of Kim et al.: with p hosts, 2 p routers in
+/// a group and p global links at each router there are at most 2 p^2 + 1 groups. The smallest
+/// sufficient p is used.
 Topology MakeDragonfly(TopologyBuild& build)
 {
     Settings& settings = build.settings;

@@ -1,4 +1,4 @@
-// Makers of fat-tree, leaf-spine, dumbbell and star, and the list of all types.
+// The makers of fat-tree, leaf-spine, dumbbell and star, and the list of all types.
 #include "types.h"
 
 #include "base/error.h"
@@ -10,8 +10,8 @@
 namespace legacy::fabric
 {
 
-// These make one type each. Each reads its parameters from the settings, and throws Error on
-// invalid values.
+// Each of these functions makes one type. It reads the type's parameters from the settings, and
+// throws Error on invalid values.
 Topology MakeFatTree(TopologyBuild& build);
 Topology MakeLeafSpine(TopologyBuild& build);
 Topology MakeDumbbell(TopologyBuild& build);
@@ -26,7 +26,7 @@ namespace
 {
 
 constexpr int kMaxPorts = 64;     ///< k of a fat-tree: 65,536 hosts
-constexpr int kDefaultHosts = 16; ///< hosts where neither a size nor a need is given
+constexpr int kDefaultHosts = 16; ///< number of hosts if neither a size nor a need is given
 constexpr int kHostsPerLeaf = 4;
 
 int64_t FatTreeHosts(int k)
@@ -204,7 +204,8 @@ Topology MakeFatTree(TopologyBuild& build)
     const Tier host = build.TierOf("host");
     Tier aggregation = build.TierOf("aggregation");
     build.Divide("oversubscription", "aggregation", k / 2, host.rateBps, k / 2, aggregation);
-    // Core links get the rate of the divided uplinks, because the edge lets no more through.
+    // Core links get the rate of the divided uplinks, because the edge lets no more traffic
+    // through.
     Tier above = build.common;
     if (build.settings.Has("oversubscription"))
     {

@@ -1,4 +1,4 @@
-// What is probably a mistake in a topology.
+// Warnings about probable mistakes in a topology.
 #include "graph.h"
 #include "report.h"
 #include "shortest-paths.h"
@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr size_t kCheckedHosts = 4096; ///< most hosts of a topology whose unused links are found
+constexpr size_t kCheckedHosts = 4096; ///< largest number of hosts for which unused links are found
 constexpr size_t kNamedHosts = 3;      ///< number of hosts that one warning names
 constexpr size_t kNamedRates = 8;      ///< number of rates of hosts that a warning lists
 
@@ -66,7 +66,7 @@ void WarnOfHosts(const Topology& topology, std::vector<std::string>& warnings)
     }
 }
 
-/// Warns of links without delay that close a loop, which union-find finds.
+/// Warns of links without a delay that close a loop; union-find finds these.
 void WarnOfLoops(const Topology& topology, std::vector<std::string>& warnings)
 {
     std::vector<int> parent(topology.NodeCount());
@@ -96,8 +96,8 @@ void WarnOfLoops(const Topology& topology, std::vector<std::string>& warnings)
     }
 }
 
-/// Warns of links that no shortest path between hosts takes because of their weight, and no
-/// explicit route either.
+/// Warns of links that no shortest path between hosts takes because of their weight, and that no
+/// explicit route takes either.
 void WarnOfUnusedLinks(const Topology& topology, std::vector<std::string>& warnings)
 {
     if (!topology.Weighted() || topology.Hosts().size() > kCheckedHosts)
@@ -108,7 +108,7 @@ void WarnOfUnusedLinks(const Topology& topology, std::vector<std::string>& warni
     for (int host : topology.Hosts())
     {
         // Steps lead away from the host, so those that end at no host are dead ends.
-        std::vector<std::pair<int, DirectedLink>> steps; // from the node
+        std::vector<std::pair<int, DirectedLink>> steps; // pairs of the step's node and its link
         std::vector<bool> leads(topology.NodeCount(), false);
         WalkShortestPaths(
             topology,

@@ -1,4 +1,4 @@
-// Topologies as GraphML, with the names of the Internet Topology Zoo and some of our own.
+// Topologies as GraphML, with the attribute names of the Internet Topology Zoo and some of our own.
 #include "base/error.h"
 #include "write-formats.h"
 
@@ -50,7 +50,7 @@ void WriteData(std::ostream& stream, const std::string& key, const std::string& 
     stream << "<data key=\"" << key << "\">" << value << "</data>";
 }
 
-/// Throws Error on a port that has what the format cannot say.
+/// Throws Error on a port that has something the format cannot express.
 void CheckGraphmlPort(const Topology& topology, const Link& link, const Port& port)
 {
     if (port.schedule)

@@ -1,4 +1,4 @@
-// Topologies as the project's own YAML, which can say all of them but changes over time.
+// Topologies as the project's own YAML, which can express all of them except for changes over time.
 #include "base/error.h"
 #include "write-formats.h"
 
@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns a name as YAML, in quotes where it could be read as something else.
+/// Returns a name as YAML, in quotes if it could be read as something else.
 std::string YamlName(const std::string& name)
 {
     bool plain = !name.empty() && std::isalpha(static_cast<unsigned char>(name[0]));
@@ -25,8 +25,8 @@ std::string YamlName(const std::string& name)
     return plain && name != "null" && name != "Null" && name != "NULL" ? name : Quoted(name);
 }
 
-/// Writes the number of nodes where they are called <prefix>0, <prefix>1 and so on, else the list
-/// of their names.
+/// Writes the number of nodes if they are called <prefix>0, <prefix>1 and so on, else the list of
+/// their names.
 void WriteYamlNodes(const Topology& topology,
                     const std::vector<int>& nodes,
                     const std::string& key,
@@ -132,7 +132,7 @@ void WriteYaml(const Topology& topology, std::ostream& stream)
     WriteYamlNodes(topology, SwitchNodesOf(topology), "switches", "switch", stream);
     stream << "queue: 0\nlinks:\n";
     const std::vector<Link>& links = topology.Links();
-    std::map<std::pair<int, int>, int> linked; // links between two nodes
+    std::map<std::pair<int, int>, int> linked; // number of links between two nodes
     for (const Link& link : links)
     {
         ++linked[std::minmax({link.a, link.b})];

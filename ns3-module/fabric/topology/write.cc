@@ -28,7 +28,7 @@ Exact(int64_t value, const std::vector<std::pair<int64_t, const char*>>& units, 
     return std::to_string(value) + base;
 }
 
-/// Throws Error on a link that has what the format hpcc cannot say.
+/// Throws Error on a link that has something the format hpcc cannot express.
 void CheckHpcc(const Topology& topology, const Link& link)
 {
     const std::string ends = topology.NodeName(link.a) + " - " + topology.NodeName(link.b);
@@ -86,7 +86,7 @@ void WriteHpcc(const Topology& topology, std::ostream& stream)
     stream << "\n";
     for (const Link& link : topology.Links())
     {
-        // Nanoseconds, as in the files of the HPCC simulator.
+        // Delays are in nanoseconds, as in the files of the HPCC simulator.
         stream << link.a << " " << link.b << " " << ExactRate(link.ports[0].rateBps) << " "
                << link.delay << "ns " << ExactReal(link.ports[0].errorRate) << "\n";
     }
