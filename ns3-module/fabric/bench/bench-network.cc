@@ -1,10 +1,10 @@
 // This benchmark measures the speed of the flow engine on ring all-reduces of 16 to 8,192 hosts and
-// on unsymmetric traffic, beside SimGrid on the same fabric and routes where SimGrid is installed.
-// It also measures direct all-gathers and a memoised step.
+// on asymmetric traffic, and, if SimGrid is installed, the speed of SimGrid on the same fabric and
+// routes. It also measures direct all-gathers and a memoised step.
 //
-// Every simulation runs in a process of its own (this program again), so that peak memory is its
-// own and SimGrid, which can be set up once in a process, can be measured often. Times are
-// processor times of the simulation alone, without building fabric and routes.
+// Every simulation runs in its own process (this program again), so that peak memory is its own,
+// and so that SimGrid, which can be set up only once in a process, can be measured often. Times are
+// processor times of the simulation only, without those of building the fabric and routes.
 #include "processor-time.h"
 #include "traffic.h"
 
@@ -31,7 +31,7 @@ namespace legacy::fabric::bench
 namespace
 {
 
-/// Result of one simulation, which a child process prints.
+/// The result of one simulation, which a child process prints.
 struct Result
 {
     double seconds = 0;
@@ -151,7 +151,7 @@ int RunChild(char** words)
     std::_Exit(EXIT_SUCCESS);
 }
 
-/// Runs this program on one simulation. Returns false where it failed.
+/// Runs this program on one simulation. Returns false if it failed.
 bool Measure(const std::string& program,
              const std::string& engine,
              const Case& what,
@@ -170,8 +170,8 @@ bool Measure(const std::string& program,
     return pclose(output) == 0 && read == 3;
 }
 
-/// Seconds that SimGrid took, by case, for the ratios. The benchmarks fill it as they run, SimGrid
-/// first.
+/// The seconds that SimGrid took, by case, for the ratios. The benchmarks fill this as they run,
+/// and SimGrid's run first.
 using PeerSeconds = std::map<std::string, double>;
 
 std::string NameOf(const Case& what)
@@ -247,7 +247,7 @@ void RegisterSimulations(const std::string& program)
     }
 }
 
-/// Measures Simulate() of a memoised step of 16 workers and range(0) buckets.
+/// Measures Simulate() of a memoised step with 16 workers and range(0) buckets.
 void BM_MemoisedStep(benchmark::State& state)
 {
     constexpr int kWorkers = 16;

@@ -14,7 +14,7 @@ namespace
 
 namespace s4u = simgrid::s4u;
 
-/// A Platform is our fabric in SimGrid's terms: workers are hosts, and directed links are links.
+/// A Platform represents our fabric in SimGrid: workers are hosts, and directed links are links.
 class Platform
 {
   public:
@@ -76,9 +76,9 @@ class Platform
     std::vector<s4u::Link*> m_links;
 };
 
-/// A Ring has a ring's dependences. A worker sends the message of round r + 1 when it has received
-/// that of round r and its own message of round r has arrived, because messages between two hosts
-/// keep their order.
+/// A Ring has the dependencies of a ring. A worker sends the message of round r + 1 when it has
+/// received that of round r and its own message of round r has arrived, because messages between
+/// two hosts keep their order.
 class Ring
 {
   public:

@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// These keep the draws apart from those of other uses of a seed.
+/// These constants keep the draws apart from those of other uses of a seed.
 constexpr uint64_t kNightStream = 0x6E69676874ULL;
 constexpr uint64_t kSessionStream = 0x73657373ULL;
 
@@ -24,13 +24,15 @@ int64_t DayOf(TimeNs time)
     return time >= 0 ? time / kDay : -((-time + kDay - 1) / kDay);
 }
 
-/// Rounds a time in nanoseconds to microseconds, which no machine's logarithm changes.
+/// Rounds a time in nanoseconds to microseconds, which hides the differences between the logarithms
+/// of machines.
 TimeNs RoundedDraw(double nanoseconds)
 {
     return std::llround(nanoseconds / 1e3) * 1000;
 }
 
-/// A Nightly has at most one time a day, which may reach into the next but one.
+/// A Nightly client has at most one available time per day, which may last into the day after the
+/// next.
 class Nightly : public Availability
 {
   public:
@@ -74,7 +76,7 @@ class Nightly : public Availability
 
     TimeNs NextChange(int64_t client, double longitude, TimeNs t) const override
     {
-        // With no chance, or no end of any night, nothing changes.
+        // If the chance is 0, or no night ever ends, nothing changes.
         const bool endless = m_chance == 1 && m_spread == 0 && m_lengthSpread == 0 &&
                              m_length >= static_cast<double>(kDay);
         if (m_chance == 0 || endless)
@@ -99,11 +101,11 @@ class Nightly : public Availability
   private:
     static constexpr TimeNs kHour = kDay / 24;
     static constexpr double kLeastChance = 1e-3;
-    static constexpr int64_t kFarthestDays = 100'000; ///< no draw of .001 fails so often
+    static constexpr int64_t kFarthestDays = 100'000; ///< draws of .001 do not fail so often
 
     struct Night
     {
-        TimeNs begin = 0; ///< local time
+        TimeNs begin = 0; ///< in local time
         TimeNs end = 0;
     };
 
@@ -112,14 +114,14 @@ class Nightly : public Availability
         return m_local ? std::llround(longitude / 15 * static_cast<double>(kHour)) : 0;
     }
 
-    /// Returns the first begin or end of a night after a local time; kNever where none comes.
+    /// Returns the first beginning or end of a night after a local time; kNever if none comes.
     TimeNs NextBound(int64_t client, TimeNs local) const
     {
         TimeNs first = kNever;
         const int64_t today = DayOf(local);
         for (int64_t day = today - 2; day <= today + kFarthestDays; ++day)
         {
-            // No night of this day or of a later one begins before.
+            // No night of this day or of a later one begins earlier.
             if (first <= day * kDay + m_start - kDay / 2)
             {
                 break;
@@ -170,8 +172,8 @@ class Nightly : public Availability
     bool m_local;
 };
 
-/// Sessions are drawn for each day by itself, which begins available with the share of time that
-/// is.
+/// Sessions are drawn for each day separately. A day begins available with a probability equal to
+/// the share of available time.
 class Sessions : public Availability
 {
   public:
@@ -212,7 +214,7 @@ class Sessions : public Availability
     static constexpr TimeNs kShortest = kDay / 24 / 60;
     static constexpr TimeNs kLongest = 365 * kDay;
 
-    /// Returns the state at time t, and until when it lasts at least.
+    /// Returns the state at time t, and the time until which it lasts at least.
     bool StateAt(int64_t client, TimeNs t, TimeNs& end) const
     {
         const int64_t day = DayOf(t);

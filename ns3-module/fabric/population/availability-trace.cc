@@ -1,4 +1,4 @@
-// Availability as it was recorded.
+// Availability that was recorded.
 #include "availability-kinds.h"
 #include "base/error.h"
 #include "base/files/csv_file.h"
@@ -88,7 +88,7 @@ class TracedAvailability : public Availability
         {
             return Later(begin, spans[next].from);
         }
-        // A time that ends with the period continues where the next one begins at 0.
+        // A span that ends with the period continues if the next period's first span begins at 0.
         const bool continues = spans[next].until == m_period && spans[0].from == 0;
         return Later(begin, continues ? Later(m_period, spans[0].until) : spans[next].until);
     }

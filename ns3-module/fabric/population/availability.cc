@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// This keeps the draws apart from those of other uses of a seed.
+/// This constant keeps the draws apart from those of other uses of a seed.
 constexpr uint64_t kJoinStream = 0x6A6F696EULL;
 
 class Always : public Availability

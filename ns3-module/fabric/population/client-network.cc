@@ -11,7 +11,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Finds switches of a core by name.
+/// Finds switches of the core by name.
 class Places
 {
   public:
@@ -99,8 +99,8 @@ void AddServer(const ServerSite& site, const Places& places, ClientNetwork& netw
     network.serverLink = 2 * network.topology.AddLink(line);
 }
 
-/// Homes are switches at the end of lines that several clients share, with their lines, by the
-/// line's number.
+/// Homes are the switches at the ends of lines that several clients share, with these lines, by the
+/// number of the line.
 using Homes = std::map<int64_t, std::pair<int, DirectedLink>>;
 
 /// Adds a client with its access line, or with a link to its home.
@@ -130,7 +130,7 @@ void AddClient(const Population& population,
         access.b = topology.AddSwitch("line" + std::to_string(client.line));
         home->second = {access.b, 2 * topology.AddLink(access)};
     }
-    // Inside the house nothing is slower than the line itself.
+    // Inside a home nothing is slower than the line itself.
     Link inside;
     inside.a = home->second.first;
     inside.b = host;

@@ -1,4 +1,4 @@
-// Traces of which each client draws one, from all files that a pattern names.
+// Draws one trace for each client from all files that match a pattern.
 #include "base/error.h"
 #include "population.h"
 
@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns the files that a pattern names, in the order of their names. "*" and "?" stand for
+/// Returns the files that match a pattern, in the order of their names. "*" and "?" stand for
 /// characters of a file's name, not of a folder's.
 std::vector<std::string> FilesOf(const std::string& pattern, const std::string& location)
 {

@@ -47,7 +47,7 @@ Dropout Dropout::Parse(const std::string& text, uint64_t seed, const std::string
     }
     const char* end = type.data() + type.size();
     auto [rest, error] = std::from_chars(type.data(), end, dropout.m_chance);
-    // Negated, so that NaN fails.
+    // The condition is negated so that NaN fails.
     if (error != std::errc() || rest != end || !(dropout.m_chance >= 0 && dropout.m_chance <= 1))
     {
         throw Error(option, text, "a probability from 0 to 1, hazard:mean=TIME, or off");

@@ -1,4 +1,4 @@
-// Populations from a request's text, and those of silos from CSV.
+// Populations from the text of a request, and populations of silos from CSV.
 #include "population-readers.h"
 
 #include "base/error.h"

@@ -12,14 +12,14 @@ namespace legacy::fabric
 namespace
 {
 
-// Geometric means, which are the medians of lognormal distributions, and deviations of the natural
-// logarithm: of the mean link speeds of 19 phones, and of the scores of 333.
+// Geometric means, which are the medians of lognormal distributions, and standard deviations of the
+// natural logarithm: of the mean link speeds of 19 phones, and of the scores of 333 phones.
 constexpr double kPhoneDown = 41.4e6;
 constexpr double kPhoneDownSigma = .471;
 constexpr double kPhoneUp = 24.8e6;
 constexpr double kPhoneUpSigma = .682;
 constexpr double kPhoneSlowdownSigma = 1.361;
-// No source has the delays of these phones; the values are assumed.
+// No source gives the delays of these phones; the values are assumed.
 constexpr double kPhoneDelay = 25e6;
 constexpr double kPhoneDelaySigma = .4;
 

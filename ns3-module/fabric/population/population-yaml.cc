@@ -1,4 +1,4 @@
-// Populations in YAML: groups, the server, and longitudes of regions.
+// Populations in YAML: groups, the server, and the longitudes of regions.
 #include "population-readers.h"
 
 #include "base/error.h"
@@ -20,7 +20,7 @@ constexpr double kLeastRate = 1;
 constexpr double kMostRateOfLine = 1e15;
 constexpr double kMostDelay = 3600e9;
 
-/// Returns a path as seen from the folder of `file`.
+/// Returns a path relative to the folder of `file`.
 std::string Beside(const std::string& file, const std::string& path)
 {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
@@ -82,7 +82,7 @@ class GroupReader
   private:
     YAML::Node Find(const std::string& key)
     {
-        m_words.Text(key, ""); // it has been asked for
+        m_words.Text(key, ""); // this marks the key as read
         return std::as_const(m_map)[key];
     }
 
@@ -175,7 +175,7 @@ class GroupReader
 
     std::string m_path;
     YAML::Node m_map;
-    Settings m_words; ///< all keys, for plain values and for unknown ones
+    Settings m_words; ///< all keys, for plain values and for finding unknown keys
     std::string m_name;
 };
 

@@ -13,10 +13,10 @@ namespace legacy::fabric
 namespace
 {
 
-/// Keeps these draws apart from those of other uses of a seed.
+/// This constant keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kPopulationStream = 0x706F70756CULL;
 
-/// The values enter draws and never change.
+/// These values enter draws, and must never change.
 enum Field : uint64_t
 {
     kAt = 1,
@@ -38,7 +38,8 @@ int64_t RateOfDraw(double bps)
     return std::clamp<int64_t>(std::llround(bps), 1, kMostRate);
 }
 
-/// Rounds a drawn factor to nine digits, which no machine's exponential changes.
+/// Rounds a drawn factor to nine digits, which hides the differences between the exponentials of
+/// machines.
 double RoundedFactor(double value)
 {
     return std::round(value * 1e9) / 1e9;
@@ -140,7 +141,7 @@ Client Population::At(int64_t number) const
     client.group = GroupOf(number);
     const Group& group = m_groups[client.group];
     const int64_t index = number - m_first[client.group];
-    // The line is drawn once for all who share it.
+    // The line is drawn once for all clients that share it.
     client.line = LineOf(number, client.group);
     const int64_t line = client.line - m_first[client.group];
     const auto ofLine = [&](const DrawnNumber& value, uint64_t field)

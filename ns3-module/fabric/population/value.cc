@@ -28,7 +28,7 @@ std::string TextOf(const YAML::Node& node, const std::string& where)
     return node.Scalar();
 }
 
-/// Returns the only entry of a map such as {lognormal: ...}, or the entry `csv`.
+/// Returns the only key of a map such as {lognormal: ...}, or the key `csv`.
 std::string KindOf(const YAML::Node& map, const std::string& where)
 {
     for (const char* kind : {"lognormal", "uniform", "choice", "csv"})
@@ -78,7 +78,7 @@ ReadWeights(const std::string& path, const YAML::Node& list, const std::string& 
     return weights;
 }
 
-/// Returns the place that a draw in (0, 1) has among cumulated weights.
+/// Returns the position of a draw in (0, 1) among cumulated weights.
 size_t ChoiceOf(const std::vector<double>& weights, double draw)
 {
     const auto found = std::upper_bound(weights.begin(), weights.end(), draw);
@@ -135,7 +135,7 @@ double ParseQuantity(const std::string& text,
         auto [rest, error] = std::from_chars(text.data(), end, value);
         value = error == std::errc() && rest == end ? value : std::nan("");
     }
-    // Negated, so that NaN fails.
+    // The condition is negated so that NaN fails.
     if (!(value >= least && value <= most))
     {
         throw Error(where, text, LimitsOf(quantity, least, most));

@@ -13,7 +13,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Switches on the longest path for which headroom allows telemetry.
+/// The number of switches on the longest path for which headroom allows telemetry.
 constexpr int kSwitchesInHeadroom = 64;
 
 /// Returns the rate of the fastest port of a host.
@@ -30,14 +30,14 @@ int64_t HostRate(const Topology& topology)
     return rate;
 }
 
-/// Returns the largest frame of the paths of a topology.
+/// Returns the largest frame on the paths of a topology.
 int64_t LargestFrameOf(const Topology& topology, const RoceSettings& settings)
 {
     return settings.LargestFrame(std::min(topology.NodeCount(), kSwitchesInHeadroom));
 }
 
-/// Returns the headroom of the port of a switch at which `link` ends, where `frame` bytes leave
-/// ports without a break.
+/// Returns the headroom of the switch port at which `link` ends, if `frame` bytes leave ports
+/// without a gap.
 int64_t HeadroomFor(const Topology& topology,
                     DirectedLink link,
                     const RoceSettings& settings,
@@ -50,7 +50,7 @@ int64_t HeadroomFor(const Topology& topology,
                          frame);
 }
 
-/// Returns what trains add to it.
+/// Returns the headroom that trains add.
 int64_t TrainRoomOf(const Topology& topology, DirectedLink link, const RoceSettings& settings)
 {
     const int64_t frame = LargestFrameOf(topology, settings);
@@ -58,8 +58,8 @@ int64_t TrainRoomOf(const Topology& topology, DirectedLink link, const RoceSetti
            HeadroomFor(topology, link, settings, frame);
 }
 
-/// Throws Error where a pause of the link would end before it can be renewed. It is renewed at
-/// half, by a frame that waits for the one which its port sends.
+/// Throws Error if a pause of the link would end before it can be renewed. A pause is renewed at
+/// half its time, by a frame that waits for the one that its port is sending.
 void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings& settings)
 {
     constexpr double kBytesOfHalf = 512.0 / 8 / 2;
@@ -76,7 +76,7 @@ void CheckQuanta(const Topology& topology, DirectedLink link, const RoceSettings
     }
 }
 
-/// Throws Error where switches without a lossless class would drop each full frame.
+/// Throws Error if switches without a lossless class would drop every full frame.
 void CheckRoomForFrame(const SharedBuffer& buffer,
                        const std::string& name,
                        const std::vector<SharedBuffer::PortRoom>& rooms,
@@ -133,7 +133,8 @@ int HostOfStorm(const Topology& topology, const RoceStorm& storm)
 namespace
 {
 
-/// Checks what several paths of a connection need: frames that overtake others are no losses.
+/// Checks what several paths of a connection require: frames that overtake others must not count as
+/// losses.
 void CheckMultipath(const Topology& topology,
                     const RoceSettings& settings,
                     const RoceTraits& traits)
@@ -230,7 +231,7 @@ MakeSwitchBuffer(const Topology& topology, int node, const RoceSettings& setting
 {
     constexpr double kBytesPerBit = 5e3 / 1e9; // 64 MB at 12.8 Tbit/s
     constexpr int64_t kLeast = 4 << 20;
-    constexpr int64_t kFrames = 8; // to share, for each port
+    constexpr int64_t kFrames = 8; // room to share, for each port
     const int64_t hostRate = HostRate(topology);
     const int64_t frame = settings.mtu + settings.headerBytes;
     std::vector<SharedBuffer::PortRoom> rooms;

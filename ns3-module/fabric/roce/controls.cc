@@ -9,7 +9,7 @@
 namespace legacy::fabric
 {
 
-// Rows of the controls, each in a file of its own.
+// The rows of the controls, each of which is defined in its own file.
 RoceControlRow DcqcnRow();
 RoceControlRow HpccRow();
 RoceControlRow TimelyRow();

@@ -9,7 +9,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns where a function that rises through 0 between two positive numbers does so.
+/// Returns the root of a function that rises through 0 between two positive numbers.
 template <typename Function>
 double Root(double low, double high, const Function& function)
 {
@@ -22,9 +22,9 @@ double Root(double low, double high, const Function& function)
     return low;
 }
 
-/// A CnpCycle has the distribution of the time D from one CNP to the next: at least `interval`, and
-/// after it longer than t with a probability that falls by `decay` in a second, as if from 1 at
-/// `origin`.
+/// A CnpCycle has the distribution of the time D from one CNP to the next. D is at least
+/// `interval`. Above that, the probability that it is longer than t falls exponentially, at the
+/// rate `decay` per second, as if from 1 at `origin`.
 struct CnpCycle
 {
     double interval;
@@ -37,7 +37,7 @@ struct CnpCycle
         return time <= interval ? 1 : std::exp(-decay * (time - origin));
     }
 
-    /// Returns the mean time of a cycle between two times after its CNP.
+    /// Returns the mean time that a cycle spends between two times after its CNP.
     double MeanTime(double from, double until) const
     {
         const double certain = std::max(0.0, std::min(until, interval) - from);
@@ -89,17 +89,17 @@ double DcqcnFixedPoint::Solve() const
 
 double DcqcnFixedPoint::MeanRate(double share) const
 {
-    constexpr double kRare = 1e-13; // cycles that are longer than this share of all do not count
+    constexpr double kRare = 1e-13; // longer cycles than this share of all do not count
     const CnpCycle cycle{interval, windows ? 0 : interval, -std::log1p(-share) * rate};
     double decays = 0;
     for (double time = decay; cycle.Reaches(time) > kRare; time += decay)
     {
         decays += cycle.Reaches(time);
     }
-    const double cut = cutShare / (1 + decays); // of the rate
+    const double cut = cutShare / (1 + decays); // share of the rate that a cut takes
 
     const double counter = bytes / rate; // seconds
-    double byTime = 0;                   // events so far
+    double byTime = 0;                   // number of events so far
     double byBytes = 0;
     double left = 1;   // 2^-n
     double target = 0; // G

@@ -1,4 +1,4 @@
-// Settings of DCQCN: sets of parameters, and the keys that change single ones.
+// The settings of DCQCN: sets of parameters, and the keys that change single ones.
 #include "controls.h"
 #include "dcqcn.h"
 #include "keys.h"
@@ -16,7 +16,7 @@ namespace
 {
 
 constexpr Picoseconds kMicrosecond = 1'000'000;
-constexpr int kGdOfAlphaOne = 10; ///< gd at which a cut is by alpha itself
+constexpr int kGdOfAlphaOne = 10; ///< the value of gd at which a cut is by alpha itself
 constexpr int kGdOfHalf = 11;
 
 struct DcqcnSet
@@ -25,7 +25,7 @@ struct DcqcnSet
     DcqcnParameters parameters;
 };
 
-/// Sets of parameters, in the order of DcqcnParameters.
+/// The sets of parameters, in the order of DcqcnParameters.
 constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
     // Zhu et al., SIGCOMM'15; R_HAI, the least rate and the scaling are ours.
     {"paper",
@@ -45,7 +45,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
       10e6,
       0.5,
       false}},
-    // NICs: vendor's page of DCQCN parameters.
+    // NICs: the vendor's page on DCQCN parameters.
     {"mellanox",
      {5.0 / 1024,
       1 * kMicrosecond,
@@ -81,7 +81,7 @@ constexpr std::array<DcqcnSet, 4> kDcqcnSets = {{
       1e9,
       0.5,
       true}},
-    // What ASTRA-sim's and SimAI's back ends ship.
+    // The values that the back ends of ASTRA-sim and SimAI ship with.
     {"astra-sim",
      {1.0 / 256,
       1 * kMicrosecond,

@@ -9,11 +9,11 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kDeepestCut = 0.5; ///< rpg_min_dec_fac: what a cut leaves at least
-/// R_C comes to the line by halves; nearer than this it is there.
+constexpr double kDeepestCut = 0.5; ///< rpg_min_dec_fac: the least share that a cut leaves
+/// R_C approaches the line rate by halves; if it is nearer than this, it is there.
 constexpr double kAtTheLine = 1e-13;
 
-/// Returns x^n by squaring, whose bits do not depend on a library.
+/// Returns x^n by squaring; the bits of the result do not depend on a library.
 double PowerOf(double x, int64_t n)
 {
     double power = 1;
@@ -155,7 +155,7 @@ void Dcqcn::Cut(DcqcnState& state, Picoseconds now) const
         state.target = state.rate;
     }
     const double left = std::max(1 - state.alpha * m_parameters.cutShare, kDeepestCut);
-    // A line that is slower than the least rate stays at itself.
+    // A line that is slower than the least rate keeps its own rate.
     state.rate = std::max(state.rate * left, std::min(m_parameters.leastRate, state.line));
     state.timeEvents = 0;
     state.byteEvents = 0;
@@ -183,7 +183,7 @@ void Dcqcn::Increase(DcqcnState& state) const
     }
 }
 
-/// Sets the time of the next call; at the line no increase is due.
+/// Sets the time of the next call; no increase is due at the line rate.
 void Dcqcn::SetTimer(DcqcnState& state)
 {
     if (state.rate >= state.line)

@@ -18,7 +18,7 @@ HpccRecord* RecordsOf(HpccState& state)
     return reinterpret_cast<HpccRecord*>(&state + 1);
 }
 
-/// Returns a - b of counters that wrap around at `modulus`.
+/// Returns a - b for counters that wrap around at `modulus`.
 int64_t Wrapped(int64_t a, int64_t b, int64_t modulus)
 {
     const int64_t difference = a - b;
@@ -94,7 +94,7 @@ RoceState* Hpcc::Begin(void* memory, const RocePath& path, Picoseconds) const
     return state;
 }
 
-/// Takes the records of an ACK into U and L'. Returns false where there was no L' of this path.
+/// Updates U and L' from the records of an ACK. Returns false if there was no L' of this path.
 bool Hpcc::Measure(HpccState& state, const RoceAck& ack) const
 {
     const bool compares = state.known == ack.switches && state.pathId == ack.pathId;

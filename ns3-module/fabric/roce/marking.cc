@@ -50,7 +50,7 @@ EcnProfile::Row EcnProfile::ReadRow(const std::string& text, const std::string& 
     }
     char* end = nullptr;
     row.thresholds.share = std::strtod(parts[2].c_str(), &end);
-    // Negated, so that NaN fails.
+    // The condition is negated so that NaN fails.
     if (parts[2].empty() || *end != '\0' ||
         !(row.thresholds.share > 0 && row.thresholds.share <= 1))
     {

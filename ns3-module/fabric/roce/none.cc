@@ -1,5 +1,5 @@
-// No congestion control: the line's rate and no window. Pauses and drops alone hold senders back,
-// which is the worst case to compare others with.
+// No congestion control: senders use the line rate and have no window. Only pauses and drops hold
+// them back, which is the worst case to compare others with.
 #include "controls.h"
 
 #include <new>

@@ -10,11 +10,12 @@ namespace legacy::fabric
 namespace
 {
 
-/// Links that others wait for, with the first route that makes them.
+/// The links that others wait for, with the first route that causes this.
 using Dependencies = std::vector<std::map<DirectedLink, std::pair<int, int>>>;
 
-/// Adds what flows from one node to another make links wait for. A connection may take any of the
-/// shortest paths: which one, a hash decides. Links that are `known` have been added before.
+/// Adds the waits between links that traffic from one node to another causes. A connection may take
+/// any of the shortest paths, because a hash chooses one. Links that are `known` have been added
+/// before.
 void AddPaths(const Topology& topology,
               int source,
               int destination,
@@ -53,7 +54,7 @@ Dependencies DependenciesOf(const Topology& topology, const std::vector<int>& no
     Dependencies dependencies(links);
     for (const int destination : nodes)
     {
-        std::vector<bool> known(links); // paths to it are the same whatever the source
+        std::vector<bool> known(links); // paths to it are the same for all sources
         for (const int source : nodes)
         {
             if (source == destination)
@@ -88,7 +89,8 @@ std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
     std::vector<State> states(dependencies.size(), State::New);
     for (DirectedLink first = 0; first < static_cast<DirectedLink>(dependencies.size()); ++first)
     {
-        // Depth first, without recursion: paths are as long as there are links.
+        // The search is depth-first without recursion, because paths may be as long as there are
+        // links.
         std::vector<Step> way;
         const auto enter = [&](DirectedLink link)
         {
@@ -122,7 +124,7 @@ std::vector<BufferDependency> FindBufferCycle(const Topology& topology,
             }
             if (states[next] == State::New)
             {
-                enter(next); // `step` moves on when it is done
+                enter(next); // `step` advances when that is done
                 continue;
             }
             ++step.next;

@@ -47,7 +47,7 @@ RoceStorm ParseStorm(const std::string& text, const std::string& where)
 void ReadControl(RoceValue& value, S& settings)
 {
     settings.control = CanonicalRoceControl(value.Text(), value.Location());
-    MakeRoceControl(settings.control, value.Location()); // refuses its values where they stand
+    MakeRoceControl(settings.control, value.Location()); // throws on invalid values, with location
 }
 
 void ReadRecovery(RoceValue& value, S& settings)
@@ -96,7 +96,7 @@ void ReadWindow(RoceValue& value, S& settings)
     }
 }
 
-/// It depends on the control and the window, which stand before it.
+/// The value depends on the control and the window, which are read before it.
 void ReadAck(RoceValue& value, S& settings)
 {
     const bool everyFrame = MakeRoceControl(settings.control, "cc")->Traits().everyFrame;
@@ -113,7 +113,7 @@ void ReadAck(RoceValue& value, S& settings)
     }
 }
 
-/// It adds to what stands before it.
+/// The value adds to sizes that are read before it.
 void ReadVlan(RoceValue& value, S& settings)
 {
     settings.vlan = value.Choice({"on", "off"}) == 0;
@@ -150,7 +150,7 @@ std::string StormValue(const S& settings)
                           : "off";
 }
 
-/// It depends on the control, pauses, recovery and ACKs, which stand before it.
+/// The value depends on the control, pauses, recovery and ACKs, which are read before it.
 void ReadTrain(RoceValue& value, S& settings)
 {
     settings.train = value.Int(1, S::kLongestTrain);
@@ -180,7 +180,7 @@ void ReadIdle(RoceValue& value, S& settings)
     settings.idle = static_cast<RoceIdle>(value.Choice({"reset", "keep", "message"}));
 }
 
-/// Returns all options in the order of the documentation. Readers run in it, too.
+/// Returns all options in the order of the documentation, in which their readers are also called.
 std::vector<RoceRow> MakeRows()
 {
     return {
@@ -325,7 +325,7 @@ const std::vector<RoceRow>& Rows()
     return rows;
 }
 
-/// Throws Error on a key that is no option of roce.
+/// Throws Error if a key is not an option of roce.
 void RejectUnknown(const std::string& key, const std::string& where)
 {
     std::vector<std::string> known;

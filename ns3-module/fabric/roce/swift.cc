@@ -15,7 +15,7 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr double kBeyondBase = 10e6; ///< ps that the base target has beyond T
+constexpr double kBeyondBase = 10e6; ///< ps by which the base target exceeds T
 
 std::unique_ptr<const RoceControl> MakeSwift(Settings& settings)
 {

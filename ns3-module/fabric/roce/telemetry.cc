@@ -12,8 +12,8 @@ namespace
 {
 
 constexpr int64_t kGigabit = 1'000'000'000;
-/// Rates by code. HPCC's simulator has the codes of 25 to 400 Gbit/s; those and the others are
-/// ours.
+/// Rates by code. The codes of 25 to 400 Gbit/s are those of HPCC's simulator; those of the other
+/// rates are ours.
 constexpr std::array<int64_t, 16> kIntRates = {25 * kGigabit,
                                                50 * kGigabit,
                                                100 * kGigabit,

@@ -15,7 +15,8 @@ namespace
 {
 
 constexpr int kSegmentsOfHyper = 5; ///< N of the paper, and the factor n
-/// Steps of increase to the line rate: the paper's 10 Mbit/s are for lines of 10 Gbit/s.
+/// The number of steps of increase up to the line rate: the paper's steps of 10 Mbit/s are for
+/// lines of 10 Gbit/s.
 constexpr double kStepsOfLine = 1000;
 
 bool ReadSwitch(Settings& settings, const std::string& key)

@@ -14,7 +14,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns the bits that leave at a rate during a time.
+/// Returns the bits that leave at a rate in a given time.
 double BitsOf(int64_t rateBps, TimeNs time)
 {
     return static_cast<double>(rateBps) * static_cast<double>(time) * 1e-9;
@@ -22,7 +22,7 @@ double BitsOf(int64_t rateBps, TimeNs time)
 
 } // namespace
 
-/// A Curve is what the copies of a schedule share.
+/// A Curve is the part that the copies of a schedule share.
 struct LinkSchedule::Curve
 {
     std::vector<RatePoint> points;
@@ -31,10 +31,10 @@ struct LinkSchedule::Curve
     double periodBits = 0; ///< bits of one period
     int64_t maxRate = 0;   ///< bit/s
     int64_t meanRate = 0;  ///< bit/s
-    bool constant = true;  ///< true where all rates are one
+    bool constant = true;  ///< true if there is only one rate
     uint64_t hash = 0;
 
-    /// Returns the index of the point that holds at t in [0, period).
+    /// Returns the index of the point that applies at t in [0, period).
     size_t At(TimeNs t) const
     {
         const auto after =
@@ -45,7 +45,7 @@ struct LinkSchedule::Curve
         return static_cast<size_t>(after - points.begin()) - 1;
     }
 
-    /// Returns the bits before t in [0, period].
+    /// Returns the bits that leave before t in [0, period].
     double Before(TimeNs t) const
     {
         const size_t i = At(t);
@@ -195,7 +195,7 @@ TimeNs LinkSchedule::CurveChange(TimeNs t) const
     const std::vector<RatePoint>& points = m_curve->points;
     const TimeNs shifted = Later(t, m_offset);
     const bool repeats = m_curve->period != kNever;
-    TimeNs begin = repeats ? shifted - shifted % m_curve->period : 0; // of the present period
+    TimeNs begin = repeats ? shifted - shifted % m_curve->period : 0; // start of the present period
     size_t i = m_curve->At(shifted - begin);
     const int64_t now = points[i].rateBps;
     while (true)
@@ -236,7 +236,7 @@ TimeNs LinkSchedule::CurveFinish(TimeNs start, double bits) const
     const bool repeats = m_curve->period != kNever;
     const TimeNs shifted = Later(start, m_offset);
     TimeNs begin = repeats ? shifted - shifted % m_curve->period : 0;
-    // What has to have left since the period began.
+    // The bits that must have left since the period began.
     double wanted = bits / m_scale + m_curve->Before(shifted - begin);
     if (repeats)
     {
@@ -245,12 +245,13 @@ TimeNs LinkSchedule::CurveFinish(TimeNs start, double bits) const
         begin = NarrowTime(WideTime{begin} + static_cast<WideTime>(periods) * m_curve->period);
         if (wanted <= 0)
         {
-            // The last bit left with the last rate above 0 of the period before.
+            // The last bit left at the last rate above 0 of the period before.
             wanted += m_curve->periodBits;
             begin -= m_curve->period;
         }
     }
-    // The last point before which less than `wanted` left: it has a rate above 0, or is the last.
+    // This is the last point before which less than `wanted` left: its rate is above 0, or it is
+    // the last point.
     const auto after = std::lower_bound(m_curve->bits.begin(), m_curve->bits.end(), wanted);
     const size_t i =
         after == m_curve->bits.begin() ? 0 : static_cast<size_t>(after - m_curve->bits.begin()) - 1;
@@ -292,7 +293,7 @@ TimeNs LinkSchedule::NextChange(TimeNs t) const
             return next;
         }
         at = next;
-        // A curve that is 0 throughout an outage without end has no change to come.
+        // A curve that is 0 during an outage without an end changes no more.
         if (!m_outages.empty() && m_outages.back().until == kNever && at >= m_outages.back().from)
         {
             return kNever;

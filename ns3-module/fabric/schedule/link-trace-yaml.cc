@@ -21,7 +21,7 @@ std::string PlaceIn(const std::string& path, const YAML::Node& node)
     return path + ":" + std::to_string(mark.line + 1) + ":" + std::to_string(mark.column + 1);
 }
 
-/// Adds the scalars of a map to the settings, but for the key `left`.
+/// Adds the scalars of a map to the settings, except for the key `left`.
 void AddScalars(const std::string& path,
                 const YAML::Node& map,
                 const std::string& left,

@@ -15,7 +15,7 @@ namespace
 
 constexpr const char* kEachTrace = "each";
 
-/// Returns the number of the wanted trace.
+/// Returns the number of the requested trace.
 size_t
 FindTrace(const std::vector<Trace>& traces, const std::string& wanted, const std::string& location)
 {
@@ -38,7 +38,7 @@ FindTrace(const std::vector<Trace>& traces, const std::string& wanted, const std
     return number;
 }
 
-/// Parses what follows "steps:".
+/// Parses the text after "steps:".
 ScheduleSpec ParseSteps(const std::string& list, const std::string& option)
 {
     const std::string allowed = "steps:TIME=RATE,TIME=RATE[,period=TIME], from 0s on and ascending";

@@ -126,7 +126,7 @@ Trace ReadMahimahi(const TraceRequest& request)
     }
     constexpr TimeNs kMillisecond = 1'000'000;
     const TimeNs period = stamps.back() * kMillisecond;
-    // A delivery at the end of the period is the last of this one, as mahimahi has it.
+    // As in mahimahi, a delivery at the end of the period belongs to this period.
     std::vector<double> bits(static_cast<size_t>(CeilDivide(period, request.bin)), 0);
     for (int64_t stamp : stamps)
     {

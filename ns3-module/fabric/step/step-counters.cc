@@ -1,4 +1,4 @@
-// Sums and differences of what engines count.
+// Sums and differences of the counters of engines.
 #include "step.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What a step says of itself: its canonical text, and whether it is complete.
+// The canonical text of a step's traffic, and checks that it is complete.
 #include "check-traffic.h"
 #include "step.h"
 

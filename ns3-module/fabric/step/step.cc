@@ -20,9 +20,9 @@ TimeNs TimeOf(const std::vector<TimeNs>& times, int worker)
 } // namespace
 
 // A bucket with R collective calls has R + 1 stages: its calls, and its decoding. Stages are
-// numbered consecutively over all buckets; a stage's number is the tag base of its collective. A
-// worker enters a stage when the stage before is done and its device has run what the stage needs
-// first.
+// numbered consecutively over all buckets, and the number of a stage is the tag base of its
+// collective. A worker enters a stage when the stage before is done, and its device has run the
+// work that the stage needs first.
 struct StepGraph::Impl
 {
     explicit Impl(const StepTraffic& traffic);
@@ -38,8 +38,8 @@ struct StepGraph::Impl
         return static_cast<int>(traffic.buckets[bucket].calls.size());
     }
 
-    /// Returns the token of a wake-up of `worker`. `ran` says whether the device has run what
-    /// `stage` needs.
+    /// Returns the token of a wake-up of `worker`. `ran` says whether the device has run the work
+    /// that `stage` needs.
     uint64_t Token(int bucket, int stage, int worker, bool ran) const
     {
         const uint64_t number = firstStage[bucket] + stage;

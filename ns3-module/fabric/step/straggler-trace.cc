@@ -16,14 +16,15 @@ namespace legacy::fabric
 namespace
 {
 
-/// Times by step and worker as the file numbers them.
+/// Times by step and worker, with the file's numbers of both.
 using Table = std::map<int64_t, std::map<int64_t, double>>;
 
 constexpr double kLeastTime = 1e-15; // shorter times count as 0
 constexpr double kMostTime = 1e15;
 constexpr int64_t kMostNumber = 1'000'000'000'000'000;
 
-/// Returns the sum of a row's columns. Each column may be 0 (an idle stage), but their sum may not.
+/// Returns the sum of a row's columns. A single column may be 0 (an idle stage), but the sum may
+/// not.
 double TimeOf(const CsvFile& file, const std::vector<size_t>& columns)
 {
     const auto require = [&file](bool ok, size_t column)
@@ -119,7 +120,8 @@ void Normalise(std::vector<std::vector<double>>& rows, const std::string& unit)
     }
 }
 
-/// Keeps the columns `workers`, numbered as in the file; `known` are those numbers, ascending.
+/// Keeps the columns of `workers`, which are numbered as in the file; `known` has all these numbers
+/// in ascending order.
 void Choose(std::vector<std::vector<double>>& rows,
             const std::vector<int>& workers,
             const std::map<int64_t, double>& known,

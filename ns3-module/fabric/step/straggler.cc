@@ -15,7 +15,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// Keeps these draws apart from those of other uses of a seed.
+/// This constant keeps these draws apart from those of other uses of a seed.
 constexpr uint64_t kStragglerStream = 0x736C6F77ULL;
 
 /// Returns the `index`-th draw of a worker at a step, uniform in (0, 1).
@@ -44,7 +44,7 @@ class None : public StragglerModel
     }
 };
 
-/// A Fixed has the same slow workers in every step.
+/// A Fixed model has the same slow workers in every step.
 class Fixed : public StragglerModel
 {
   public:
@@ -106,7 +106,7 @@ int64_t ParseLasting(Settings& settings)
     return settings.Int("lasting", 1, 1, kMost);
 }
 
-/// A Drawn has factors that are drawn for each worker and step.
+/// A Drawn model draws factors for each worker and step.
 class Drawn : public StragglerModel
 {
   public:

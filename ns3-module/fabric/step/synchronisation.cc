@@ -18,7 +18,7 @@ namespace
 constexpr int kMaxWorkers = 1 << 20;
 constexpr double kMaxFactor = 1e6;
 
-/// Returns the workers in the order of time, the lower number first where times are equal.
+/// Returns the workers in the order of their times; of equal times, the lower number is first.
 std::vector<int> Fastest(const std::vector<TimeNs>& ready)
 {
     std::vector<int> order(ready.size());

@@ -12,9 +12,9 @@ namespace legacy::fabric
 namespace
 {
 
-/// An AsyncServer keeps so many tasks in flight, and makes a version of every `buffer` updates
-/// (FedBuff: Nguyen et al., AISTATS 2022). Arrivals of one instant are all counted, in the order of
-/// clients, before anything is dispatched.
+/// An AsyncServer keeps `concurrency` tasks in flight, and makes a version of every `buffer`
+/// updates (FedBuff: Nguyen et al., AISTATS 2022). All arrivals of one instant are counted, in the
+/// order of clients, before anything is dispatched.
 class AsyncServer : public ServerBase
 {
   public:
@@ -64,7 +64,7 @@ class AsyncServer : public ServerBase
         }
     }
 
-    /// A version was made.
+    /// Called when a version was made.
     void OnContinue(TaskSink& sink) override
     {
         if (Version() == m_versions)
@@ -95,7 +95,8 @@ class AsyncServer : public ServerBase
         TaskTimes times;
     };
 
-    /// Counts the ends of this instant, up to the version that they make, and then dispatches.
+    /// Counts the tasks that ended at this instant, up to the version that they make, and then
+    /// dispatches.
     void Count(TaskSink& sink)
     {
         while (!m_ended.empty())
@@ -145,7 +146,7 @@ class AsyncServer : public ServerBase
             return false;
         }
         m_row.stalenessMean =
-            m_stalenessSum / static_cast<double>(m_row.fates[0]); // of counted tasks
+            m_stalenessSum / static_cast<double>(m_row.fates[0]); // number of counted tasks
         m_row.unavailable = m_candidates.Unavailable();
         m_buffered = 0;
         m_stalenessSum = 0;
@@ -154,7 +155,7 @@ class AsyncServer : public ServerBase
         return true;
     }
 
-    /// Ends the run where as many tasks have ended as were asked for.
+    /// Ends the run if the requested number of tasks has ended.
     void CheckTasks()
     {
         if (m_options.tasks > 0 && m_tasksEnded >= m_options.tasks)
@@ -163,7 +164,7 @@ class AsyncServer : public ServerBase
         }
     }
 
-    /// Takes an update into the buffer, unless it is too old.
+    /// Takes an update into the buffer unless it is too old.
     void Take(const Ended& one)
     {
         const Live& live = m_live.at(one.task);
@@ -181,10 +182,10 @@ class AsyncServer : public ServerBase
         }
     }
 
-    /// Dispatches up to the concurrency.
+    /// Dispatches tasks up to the concurrency.
     void Fill(TaskSink& sink)
     {
-        // Ends of this instant that come later free places for the newest version.
+        // Tasks that end later at this instant make room for tasks with the newest version.
         if (Settling())
         {
             return;
@@ -224,7 +225,7 @@ class AsyncServer : public ServerBase
 
     const AsyncOptions m_options;
     std::deque<Ended> m_ended;         ///< at this instant, not yet counted
-    std::optional<std::string> m_stop; ///< why the run is over, "" for the wanted end
+    std::optional<std::string> m_stop; ///< why the run is over; "": it ended as requested
     uint64_t m_choice = 0;
     int64_t m_buffered = 0;
     int64_t m_tasksEnded = 0;

@@ -12,13 +12,13 @@ namespace
 {
 
 constexpr uint64_t kOortStream = 0x6F6F7274ULL;
-constexpr double kClip = 0.9;    ///< quantile of utilities
-constexpr double kCutOff = 0.95; ///< of the score of the last of the best
-constexpr double kStep = 5;      ///< points of the percentile
+constexpr double kClip = 0.9;    ///< quantile at which utilities are clipped
+constexpr double kCutOff = 0.95; ///< share of the score of the last of the best
+constexpr double kStep = 5;      ///< step of the percentile, in points
 constexpr double kAll = 100;     ///< percentile at which times do not count
 constexpr double kLeastScore = 1e-9;
 
-/// Returns the value below which that part of the values lies; `values` is not empty.
+/// Returns the value below which the share `part` of the values lies; `values` is not empty.
 double QuantileOf(std::vector<double> values, double part)
 {
     const auto count = static_cast<double>(values.size());
@@ -84,7 +84,7 @@ double OortSelection::Percentile() const
     return m_percentile;
 }
 
-/// Returns T; infinity where times do not count.
+/// Returns T; infinity if times do not count.
 double OortSelection::PreferredSeconds() const
 {
     std::vector<double> seconds = m_predicted;
@@ -190,7 +190,7 @@ std::vector<Pick> OortSelection::Select(uint64_t choice, int64_t wanted, const C
     const double u = UnitInterval(HashWords({kOortStream, m_seed, choice, kRounding}));
     const double share = (1 - Exploration()) * static_cast<double>(wanted);
     auto exploited = static_cast<int64_t>(std::floor(share + u));
-    // Where there are too few of one kind, there are more of the other.
+    // If there are too few of one kind, more of the other are taken.
     exploited = std::max(exploited, wanted - static_cast<int64_t>(fresh.size()));
     exploited = std::min(exploited, static_cast<int64_t>(tried.size()));
     std::vector<Pick> picks;
@@ -244,7 +244,7 @@ void OortSelection::OnVersion(int64_t version)
     m_sum = 0;
 }
 
-/// The pacer's numbers, then four for each client.
+/// The state is the pacer's numbers, and then four numbers for each client.
 std::vector<double> OortSelection::State() const
 {
     std::vector<double> state = {static_cast<double>(m_version), m_percentile, m_sum, m_lastSum};

@@ -26,8 +26,8 @@ class UniformSelection : public Selection
     {
     }
 
-    /// Shuffles ranks (Fisher, Yates) as far as they are needed; `moved` has those that changed
-    /// their places.
+    /// Shuffles ranks (Fisher, Yates) as far as they are needed; `moved` has those that have
+    /// changed places.
     std::vector<Pick> Select(uint64_t choice, int64_t wanted, const Candidates& from) override
     {
         std::vector<Pick> picks;
@@ -141,14 +141,14 @@ class RoundRobin : public Selection
     }
 
   private:
-    int64_t m_next = 0; ///< client after the last that was chosen
+    int64_t m_next = 0; ///< client after the last one that was chosen
 };
 
-/// Chooses among d drawn candidates those of the largest last loss.
+/// Chooses those with the largest last loss among d drawn candidates.
 class PowerOfChoice : public Selection
 {
   public:
-    /// `drawn` 0 draws twice as many as are wanted.
+    /// If `drawn` is 0, twice as many are drawn as are wanted.
     PowerOfChoice(uint64_t seed, int64_t drawn) : m_seed(seed), m_drawn(drawn)
     {
     }
@@ -202,7 +202,7 @@ class PowerOfChoice : public Selection
     {
         m_losses[facts.client] = facts.loss;
     }
-    /// Pairs of client and loss.
+    /// The state is pairs of a client and its loss.
     std::vector<double> State() const override
     {
         std::vector<double> state;
@@ -231,7 +231,7 @@ class PowerOfChoice : public Selection
 
     uint64_t m_seed;
     int64_t m_drawn;
-    std::map<int64_t, double> m_losses; ///< last losses
+    std::map<int64_t, double> m_losses; ///< last loss by client
 };
 
 /// Chooses within one class of clients with similar task times.
@@ -254,7 +254,7 @@ class Tiers : public Selection
         }
     }
 
-    /// Draws a class among those that have candidates, and then candidates uniformly.
+    /// Draws one of the classes that have candidates, and then draws candidates uniformly.
     std::vector<Pick> Select(uint64_t choice, int64_t wanted, const Candidates& from) override
     {
         std::map<int64_t, std::vector<int64_t>> members;
@@ -331,7 +331,7 @@ std::unique_ptr<Selection> MakeTiers(Settings& settings, uint64_t seed, const Se
 
 } // namespace
 
-SelectionRow OortRow(); // oort-selection.cc
+SelectionRow OortRow(); // in oort-selection.cc
 
 const std::vector<SelectionRow>& SelectionRows()
 {

@@ -189,7 +189,7 @@ ClientRisks::ClientRisks(const ClientAvailability& availability,
 Interruption ClientRisks::FirstAfter(const Task& task, TimeNs from) const
 {
     Interruption first;
-    // Who is dispatched is available, so the next change is the end of that.
+    // A client that a task is dispatched to is available, so the next change ends its availability.
     first.at = m_availability.NextChange(task.client, from);
     const TimeNs hazard = m_dropout.HazardOf(task.key, task.client);
     if (hazard != kNever && Later(from, hazard) < first.at)

@@ -11,8 +11,8 @@ namespace legacy::fabric
 namespace
 {
 
-/// A SyncServer ends a round at the first of: enough updates have arrived; every task has ended;
-/// the deadline, where at least `least` have arrived.
+/// A SyncServer ends a round at the first of these: enough updates have arrived; every task has
+/// ended; the deadline has come and at least `least` updates have arrived.
 class SyncServer : public ServerBase
 {
   public:
@@ -64,7 +64,7 @@ class SyncServer : public ServerBase
         else if (token == kFirstDeadline + m_round && m_open)
         {
             m_due = true;
-            Settle(sink); // arrivals of this instant are in time
+            Settle(sink); // arrivals of this instant are still in time
         }
     }
 
@@ -92,7 +92,7 @@ class SyncServer : public ServerBase
     enum Token : uint64_t
     {
         kRetry = 1,
-        kFirstDeadline = 2, ///< and one more for each round
+        kFirstDeadline = 2, ///< each later round adds one
     };
 
     struct Arrival
@@ -131,7 +131,7 @@ class SyncServer : public ServerBase
         }
     }
 
-    /// Sleeps until somebody's availability changes. Where clients were there, and a draw refused
+    /// Sleeps until a client's availability changes. If clients were available but a draw refused
     /// them all, the next round draws again.
     void WaitForClients(TaskSink& sink)
     {
@@ -226,9 +226,9 @@ class SyncServer : public ServerBase
 
     const SyncOptions m_options;
     std::vector<Arrival> m_arrived; ///< at this instant, not yet counted
-    uint64_t m_round = 0;           ///< rounds that ended, with or without a version
+    uint64_t m_round = 0;           ///< number of rounds that have ended, with or without a version
     int64_t m_counted = 0;
-    int64_t m_refusals = 0; ///< draws in a row that refused everybody
+    int64_t m_refusals = 0; ///< number of draws in a row that refused all clients
     bool m_open = false;    ///< true while a round lasts
     bool m_due = false;     ///< true after its deadline
 };

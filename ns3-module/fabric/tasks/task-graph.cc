@@ -10,7 +10,7 @@ namespace legacy::fabric
 namespace
 {
 
-/// The last two bits of a wake-up's token say what it is for; the others are the task, or the
+/// The last two bits of a wake-up's token say what it is for; the other bits have the task, or the
 /// server's token.
 enum WakeKind : uint64_t
 {
@@ -31,7 +31,7 @@ int64_t LaneBytes(int64_t bytes, int lanes, int lane)
     return bytes / lanes + (lane < bytes % lanes ? 1 : 0);
 }
 
-/// Returns a part in (0, 1) of a whole, rounded up.
+/// Returns a share in (0, 1) of a whole, rounded up.
 int64_t PartOf(int64_t whole, double part)
 {
     return static_cast<int64_t>(std::ceil(static_cast<double>(whole) * part));
@@ -163,7 +163,7 @@ void TaskGraph::StopTransfer(LiveTask& live, FlowSink& sink)
     live.lanesLeft = 0;
 }
 
-/// Returns the count of bytes of the present transfer.
+/// Returns the counter of bytes of the present transfer.
 int64_t& TaskGraph::Carried(LiveTask& live)
 {
     return live.stage == TaskStage::Upload ? live.times.carriedUp : live.times.carriedDown;
@@ -296,7 +296,7 @@ void TaskGraph::OnFailed(const Flow& flow, FlowSink& sink)
     End(flow.tag >> 1, TaskEnd::Lost, sink);
 }
 
-/// Ends a task now. The server learns of a loss after the time of detection.
+/// Ends a task now. The server is told about a loss after the detection time.
 void TaskGraph::End(uint64_t id, TaskEnd end, FlowSink& sink)
 {
     const auto found = m_live.find(id);
