@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * This benchmark measures the processor time of packet simulations. One run has, in turn, transfers
- * between neighbours and the same transfers by ns-3's own applications on the same topology with
- * the same TCP. Another has one ring all-reduce.
+ * This benchmark measures the processor time of packet simulations. One run makes, in turn,
+ * transfers between neighbours with the packet engine, and the same transfers with ns-3's own
+ * applications on the same topology with the same TCP. Another run makes one ring all-reduce.
  */
 #include "fabric/import/make.h"
 #include "fabric/step/step.h"
@@ -139,7 +139,7 @@ void RingAllReduce(benchmark::State& state, const char* topology)
     const Fabric fabric(topology, state.range(0));
     fabric::CallTraffic call;
     call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
-    call.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in 32 bits
+    call.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in fp32
     fabric::StepTraffic traffic;
     traffic.workers = kWorkers;
     traffic.deviceFree.assign(kWorkers, 0);

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * This benchmark measures the packet engine over RoCEv2: processor time, frames and events of ring
- * all-reduces beside the same over TCP in the same run, large fabrics, and memory.
+ * all-reduces, compared with TCP in the same run; large fabrics; and memory.
  */
 #include "test/live-memory.h"
 
@@ -30,8 +30,8 @@ namespace
 {
 
 constexpr int64_t kRate = 100'000'000'000;
-constexpr int64_t kBytes = 44'700'000; ///< ResNet-18's gradients in 32 bits
-constexpr int64_t kPart = 4'470'000;   ///< of them, for TCP, which takes long
+constexpr int64_t kBytes = 44'700'000; ///< ResNet-18's gradients in fp32
+constexpr int64_t kPart = 4'470'000;   ///< a part of them, for TCP, which takes long
 
 double ProcessorSeconds()
 {
@@ -62,12 +62,12 @@ struct Fabric
     fabric::EngineRequest request;
 };
 
-/// What a ring all-reduce costs.
+/// The cost of a ring all-reduce.
 struct Ring
 {
-    double seconds = 0; ///< of processor time, building included
+    double seconds = 0; ///< processor time, which includes building the network
     double events = 0;
-    double frames = 0; ///< times links
+    double frames = 0; ///< number of frames, times the links that each crosses
     double simulated = 0;
 };
 
@@ -126,7 +126,7 @@ void Rings()
     std::printf("| ring all-reduce of 44.7 MB, 100 Gbit/s, 1 us a link | processor time | aim | "
                 "simulated | frames x links | | events a frame and link | events |\n"
                 "|---|---:|---:|---:|---:|---:|---:|---:|\n");
-    double fastest = 0; // frames x links a second, of the first row
+    double fastest = 0; // frames x links per second, of the first row
     for (const auto& [mtu, aim] : {std::pair{"4096", "1.2 s"}, std::pair{"1024", "4 s"}})
     {
         const std::string text = std::string("roce:mtu=") + mtu;
@@ -171,8 +171,8 @@ void Building()
                 ProcessorSeconds() - begin);
 }
 
-/// Prints the live memory of a frame in flight and of a queue pair, as the growth of all live
-/// memory: with 20,000 further frames on a long line, and with 10,000 further queue pairs, once
+/// Prints the live memory of a frame in flight and of a queue pair. It is measured as the growth of
+/// all live memory: with 20,000 more frames on a long line, and with 10,000 more queue pairs, after
 /// each has sent a message.
 void Memory()
 {
@@ -203,7 +203,7 @@ void Memory()
                 trial.Send({from, (from + hop) % kHosts, 8192});
             }
         }
-        const int64_t before = LiveBytes(); // with the flows' own records
+        const int64_t before = LiveBytes(); // this includes the flows' own records
         trial.RunUntil();
         trial.Drain();
         return LiveBytes() - before;

@@ -34,7 +34,7 @@ namespace
 {
 
 constexpr uint16_t kPort = 5001;
-constexpr int kLargestHeaders = 20 + 60; // IPv4 and TCP with all options
+constexpr int kLargestHeaders = 20 + 60; // headers of IPv4 and TCP with all options
 constexpr int kEthernetMtu = 1500;
 
 NodeContainer MakeNetwork(const fabric::Topology& topology, const fabric::Transport& transport)

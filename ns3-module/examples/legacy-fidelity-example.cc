@@ -1,9 +1,9 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * This example runs one collective on a topology of your own, at every fidelity: packets over
- * ns-3's TCP, fluid flows, and alpha-beta. It places workers in the order of the racks, where a
- * ring crosses between racks only twice, and spread over them.
+ * This example runs one collective on a given topology at every fidelity: packets over ns-3's TCP,
+ * fluid flows, and alpha-beta. It places the workers in the order of the racks, so that a ring
+ * crosses between racks only twice, and then spreads them over the racks.
  *
  *   legacy-fidelity-example --bytes=4MB
  *   legacy-fidelity-example --topology=my-fabric.yaml --collective=parameter-server

@@ -7,7 +7,7 @@
  *   legacy-ring-example --topology=fat-tree:k=4 --workers=16 --bytes=287kB --rate=1Gbps
  *   legacy-ring-example --attributes="ns3::TcpSocket::InitialCwnd=4;ns3::TcpSocketBase::MinRto=1ms"
  *
- * Attributes go through --attributes, which wins over the transport preset.
+ * Attributes are set by --attributes, which takes precedence over the transport preset.
  */
 #include "base/error.h"
 #include "base/units.h"

@@ -74,7 +74,7 @@ class Burst : public fabric::FlowGraph
 
 /**
  * \ingroup legacy
- * Checks that every hop of every pair of hosts is the topology's, and that all links are used.
+ * Checks that every hop between every pair of hosts is the topology's, and that all links are used.
  */
 class EcmpRouteTestCase : public TestCase
 {
@@ -112,7 +112,7 @@ class EcmpRouteTestCase : public TestCase
      * \param network nodes
      * \param source host
      * \param destination host
-     * \param used links on the way, added
+     * \param used gets the links on the way
      */
     void Walk(const fabric::Topology& topology,
               Ptr<PacketNetwork> network,
@@ -208,8 +208,8 @@ class TraceTestCase : public TestCase
 
 /**
  * \ingroup legacy
- * Checks a link that loses everything from some time on. Time-outs are counted, the link counts the
- * lost packets, and the run ends with an error that names the flow and its progress.
+ * Checks a link that loses everything from some time on. Time-outs must be counted, the link must
+ * count the lost packets, and the run must end with an error that names the flow and its progress.
  */
 class DeadLinkTestCase : public TestCase
 {

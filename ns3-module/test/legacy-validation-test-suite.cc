@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  *
- * These tests compare with numbers from elsewhere: closed forms, and another simulator's published
- * timings. The numbers hold for every ns-3 release that the module is built with.
+ * These tests compare results with numbers from elsewhere: closed forms, and another simulator's
+ * published timings. The numbers hold for every ns-3 release with which the module is built.
  */
 #include "fabric/collective/closed-form.h"
 #include "fabric/import/make.h"
