@@ -27,7 +27,7 @@ constexpr const char* kFormatSection = "format";
 
 // A GrowingFile is a file of the run, with its length at the checkpoint.
 struct GrowingFile {
-  std::string name;  // below the run directory
+  std::string name;  // path below the run directory
   uint64_t bytes = 0;
 };
 
@@ -47,7 +47,7 @@ std::vector<GrowingFile> FilesOf(const SectionFile& checkpoint) {
 // An OwnFile is an open file of the run.
 class OwnFile {
  public:
-  // Throws Error where it is not the run's alone.
+  // Throws Error unless the file belongs to the run alone.
   OwnFile(const fs::path& directory, const std::string& name) : path_(directory / name) {
     CheckFoldersIn(directory, name);
     std::string reason;
@@ -70,8 +70,8 @@ class OwnFile {
   int file_ = -1;
 };
 
-// Throws Error unless the checkpoint has the format that this program reads. Those of versions that
-// knew no formats have none.
+// Throws Error unless the checkpoint has the format that this program reads. Checkpoints of
+// versions that knew no formats state none.
 void CheckFormat(const SectionFile& checkpoint) {
   uint64_t format = 1;
   if (checkpoint.Has(kFormatSection)) {
@@ -96,7 +96,7 @@ FolderLock::FolderLock(const fs::path& folder)
   constexpr auto kPause = std::chrono::milliseconds(50);
   for (int i = 0; flock(file_, LOCK_EX | LOCK_NB) != 0; ++i) {
     if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) return;  // some network file systems lock no folders
+    if (errno != EWOULDBLOCK) return;  // some network file systems cannot lock folders
     if (i < kTries) {
       std::this_thread::sleep_for(kPause);
       continue;
@@ -130,7 +130,7 @@ unsigned Checkpoints::Patience() const {
 
 bool Checkpoints::Write(const std::vector<fs::path>& files,
                         const std::function<void(SectionWriter&)>& write) {
-  // A request that comes while this checkpoint is written is for the next one.
+  // A request that comes while this checkpoint is being written is for the next one.
   if (options_.requests != nullptr) served_ = *options_.requests;
   bool written = false;
   try {
@@ -153,7 +153,7 @@ bool Checkpoints::Write(const std::vector<fs::path>& files,
     write(out);
     out.Finish();
     written = true;
-    // The one before stays, in case that the new one is damaged later.
+    // The previous checkpoint is kept, in case the new one is damaged later.
     for (size_t i = 0; i + 1 < before.size(); ++i) fs::remove(PathOf(before[i]));
   } catch (const std::exception& error) {
     std::fprintf(log_, "warning: %s%s\n", error.what(),
@@ -182,7 +182,7 @@ std::unique_ptr<SectionFile> Checkpoints::Newest() {
   return nullptr;
 }
 
-// Throws Error where a file is shorter than it was at the checkpoint.
+// Throws Error if a file is shorter than it was at the checkpoint.
 void Checkpoints::CheckFiles(const SectionFile& checkpoint) const {
   for (const GrowingFile& file : FilesOf(checkpoint)) {
     std::error_code missing;

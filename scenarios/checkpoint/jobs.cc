@@ -24,7 +24,7 @@ void Jobs::End(Running& running) {
 void Jobs::Tend() {
   for (Running& running : running_) {
     pollfd file = {running.child->file(), POLLIN, 0};
-    if (poll(&file, 1, 0) > 0) End(running);  // jobs say nothing, so that one has ended
+    if (poll(&file, 1, 0) > 0) End(running);  // jobs send nothing, so this one has ended
   }
   std::erase_if(running_, [](const Running& running) { return running.child == nullptr; });
   while (running_.size() < at_once_ && started_ < jobs_.size()) {
@@ -41,7 +41,7 @@ void Jobs::Tend() {
 void Jobs::Wait(size_t needed) {
   Tend();
   const auto runs = [&](const Running& running) { return running.job == needed; };
-  // What it wrote last may not have been read yet, so that the caller looks once more.
+  // What the job wrote last may not have been read yet, so the caller looks once more.
   const bool over = needed < started_ && std::ranges::none_of(running_, runs);
   if (over && std::exchange(over_, needed) == needed) {
     throw Error(jobs_[needed].name + ": its process ended without all of its steps");

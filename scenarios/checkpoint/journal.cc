@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kJournalSection = "journal";
 
-// Reads so many bytes at that place. Returns false where the file has fewer.
+// Reads bytes from `offset` until `out` is full. Returns false if the file has fewer.
 bool ReadAt(int file, uint64_t offset, std::span<std::byte> out) {
   while (!out.empty()) {
     const ssize_t got = pread(file, out.data(), out.size(), static_cast<off_t>(offset));
@@ -57,7 +57,7 @@ void JournalWriter::Write(const JournalStep& step) {
   WriteRecord(record.Take());
 }
 
-// Writes a record after its length, at once.
+// Writes a record with its length in front, in a single call.
 void JournalWriter::WriteRecord(const Bytes& record) {
   StateWriter whole;
   whole.Blob(record);

@@ -31,7 +31,7 @@ Unit UnitOf(int64_t numel) {
   return {.id = 3, .name = "3", .shape = {numel}, .offset = 0, .numel = numel};
 }
 
-// A Case is a codec with a gradient of one kind and length, and a parameter.
+// A Case is a codec, a gradient of one kind and length, and a parameter.
 struct Case {
   const Codec& codec;
   std::string gradient;
@@ -141,7 +141,7 @@ std::string Decodes(const Codec& codec) {
   });
 }
 
-// Checks decode(m) + r' = e, to the rounding of one subtraction.
+// Checks that decode(m) + r' = e, up to the rounding of one subtraction.
 std::string AddsUp(const Codec& codec) {
   return ForAll(codec, [&](const Case& one) {
     std::vector<float> residual = one.values;
@@ -161,7 +161,7 @@ std::string AddsUp(const Codec& codec) {
 // Checks the largest residual of a training in which every step has the same gradient.
 std::string StaysBounded(const Codec& codec) {
   constexpr int kSteps = 300;
-  // Times the largest gradient; a value that is never sent grows to 300.
+  // Multiple of the largest gradient; a value that is never sent grows to 300 times it.
   constexpr double kBlownUp = 1e4;
   int tried = 0;
   for (const double parameter : Parameters(codec.Parameter())) {
@@ -193,8 +193,8 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// Compares the mean error of many messages with the one that SquaredErrors expects. Methods that
-// draw a sample estimate from one, so the tolerance is wide.
+// Compares the mean error of many messages with the error that SquaredErrors expects. Methods that
+// draw a sample estimate the error from one sample, so the tolerance is wide.
 std::string Errors(const Codec& codec) {
   constexpr int kDraws = 64;
   constexpr double kSlack = 0.2;

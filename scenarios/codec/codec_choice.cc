@@ -60,7 +60,7 @@ std::unique_ptr<Scheme> OpenScheme(const CodecChoice& codec, std::optional<bool>
   try {
     scheme->Open(one, 1)->Begin({.parameter = codec.parameter});
     return scheme;
-    // A scheme that refuses for another reason refuses again when it is used.
+    // A scheme that throws for another reason throws again when it is used.
   } catch (const Error&) {
     *feedback = false;
     return MakeScheme(codec.scheme, {.error_feedback = false});

@@ -19,11 +19,11 @@ namespace {
 
 constexpr int64_t kDenseBytes = 4;  // fp32
 
-// Returns the ratio, or null where one of them is 0.
+// Returns the ratio, or null if either number is 0.
 Row RatioOf(double above, double below) {
   return above > 0 && below > 0 ? Row(above / below) : Row();
 }
-// Returns part / whole, or `of_nothing` where `whole` is 0: nothing is lost then, and everything is
+// Returns part / whole, or `of_nothing` if `whole` is 0: then nothing is lost, and everything is
 // kept.
 double RelativeTo(double part, double whole, double of_nothing) {
   return whole > 0 ? part / whole : of_nothing;
@@ -83,7 +83,7 @@ Row TimesOf(const CodecRecord& sum, double steps) {
           {"measured_decode_bytes_per_second", RatioOf(bytes, sum.decode_seconds)}};
 }
 
-// Groups the records that make one row, in their order.
+// Groups the records that make up one row, in their order.
 std::vector<std::vector<const CodecRecord*>> Groups(const CodecResult& result, Detail detail) {
   std::vector<std::vector<const CodecRecord*>> groups;
   std::map<std::string, size_t> places;

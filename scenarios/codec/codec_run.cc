@@ -19,15 +19,15 @@ using Gradients = std::vector<std::span<const float>>;
 constexpr double kSecondsPerNs = 1e-9;
 constexpr const char* kPolicyLayer = "(policy)";  // layer name of a policy's own messages
 
-// Losses compare what is compressed, e, with what was decoded, as squared norms.
+// Losses compare the values that are compressed, e, with the decoded ones, as squared norms.
 struct Losses {
-  double squared = 0;  // of e
-  double kept = 0;     // of the decoded values
-  double error = 0;    // of their difference
+  double squared = 0;  // norm of e
+  double kept = 0;     // norm of the decoded values
+  double error = 0;    // norm of their difference
 };
 
-// Returns the mean over the workers of what they will compress. No worker has measured or encoded
-// yet.
+// Returns the mean over the workers of the values that they will compress. No worker has measured
+// or encoded yet.
 std::vector<double> MeanErrorFed(const Exchange& exchange, const Gradients& gradients) {
   std::vector<double> mean(gradients.front().size());
   for (size_t w = 0; w < gradients.size(); ++w) {
@@ -49,7 +49,7 @@ Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
   return losses;
 }
 
-// Returns the policy: LEGACY's policies with their tables, all others from their text.
+// Returns the policy: LEGACY's policies are made with their tables, and all others from their text.
 std::unique_ptr<Policy> PolicyOf(const RunOptions& options, const PolicyContext& context) {
   const auto tables = LegacyPolicyNames();
   if (options.policy == "uniform" || std::ranges::find(tables, options.policy) == tables.end()) {
@@ -140,7 +140,7 @@ class Trial {
   std::unique_ptr<Scheme> scheme_;
   std::unique_ptr<Policy> policy_;
   std::vector<std::unique_ptr<Exchange>> all_;    // exchanges of all workers, by unit
-  std::vector<std::unique_ptr<Exchange>> alone_;  // exchanges of one worker alone, by unit
+  std::vector<std::unique_ptr<Exchange>> alone_;  // exchanges of a single worker, by unit
   // State of the current step.
   int64_t step_ = 0;
   std::vector<double> parameters_;
@@ -196,7 +196,7 @@ void Trial::RunPolicyCall(PolicyMoment moment, const std::vector<std::vector<Pro
   result_.records.push_back(std::move(record));
 }
 
-// Begins the exchanges, and lets them measure their candidates where there are any. Returns the one
+// Begins the exchanges, and lets them measure their candidates if there are any. Returns the one
 // that the policy chose.
 size_t Trial::Agree(const Gradients& gradients) {
   std::vector<std::vector<Probe>> probes(candidates_.empty() ? 0 : gradients.size());
@@ -214,7 +214,7 @@ size_t Trial::Agree(const Gradients& gradients) {
   return policy_->Chosen();
 }
 
-// Runs one worker alone several times from the same state, and records the median times.
+// Runs a single worker several times from the same state, and records the median times.
 void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
                      CodecRecord& record) {
   Exchange& exchange = *alone_[u];

@@ -21,8 +21,8 @@ void WriteMessages(const std::vector<Bytes>& messages, const std::string& path) 
   }
 }
 
-// The receiver is itself a worker with a gradient of zeros, whose messages are dropped, because an
-// exchange has no pure receivers.
+// The receiver is itself a worker with a gradient of zeros, whose messages are dropped: an exchange
+// has no workers that only receive.
 std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const UnitStep& context,
                                 const std::string& path) {
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);

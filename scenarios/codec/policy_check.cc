@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-// An InventedTraining runs a policy through a training whose gradients are invented.
+// An InventedTraining runs a policy through a training with invented gradients.
 class InventedTraining {
  public:
   explicit InventedTraining(const std::string& text) {
@@ -30,7 +30,7 @@ class InventedTraining {
     try {
       Make(text, "topk", 0.02);
     } catch (const Error&) {
-      Make(text, "fft", 0.85);  // policies of theta
+      Make(text, "fft", 0.85);  // for policies of theta
     }
   }
 
@@ -88,7 +88,7 @@ class InventedTraining {
             .link = {.latency_seconds = 1e-5, .seconds_per_byte = 8e-10}};
   }
 
-  // Runs a policy's own call, in which a candidate c keeps sqrt(c) of every worker's energy.
+  // Runs a policy's own call. In it, a candidate c keeps sqrt(c) of every worker's energy.
   void Run(PolicyMoment moment, const std::vector<double>& candidates) {
     if (!policy_->OpenCall(moment)) return;
     std::vector<Probe> probes(candidates.empty() ? 0 : units_.size());
@@ -165,7 +165,7 @@ std::string SurvivesHostileStates(const std::string& text) {
 }  // namespace
 
 std::vector<CheckedProperty> CheckPolicy(const std::string& text) {
-  InventedTraining made(text);  // throws
+  InventedTraining made(text);  // this may throw
   const auto of = [&](std::string (*check)(const std::string&)) {
     return [&text, check] { return check(text); };
   };

@@ -33,7 +33,7 @@ std::vector<double> ParametersOf(const ParameterSpec& spec) {
   return {spec.fallback, spec.maximum};
 }
 
-// A Round is a step of an exchange among all workers.
+// A Round is one step of an exchange among all workers.
 struct Round {
   std::vector<std::vector<Bytes>> messages;  // by call and worker
   std::vector<float> mean;
@@ -151,7 +151,7 @@ std::string Means(const Scheme& scheme) {
   });
 }
 
-// Residuals of equal gradients may grow to as many of them as wait for their turn.
+// With equal gradients, a residual may grow to as many of them as wait for their turn.
 std::string StaysBounded(const Scheme& scheme) {
   constexpr double kBlownUp = 1e4;
   constexpr int64_t kLong = 300;
@@ -210,8 +210,8 @@ std::string RefusesInput(const Scheme& scheme) {
   return "values, parameters";
 }
 
-// Checks that every changed message is taken or refused, and that the mean of what was taken can be
-// had.
+// Checks that every changed message is either accepted or refused, and that the mean of the
+// accepted ones can be computed.
 std::string SurvivesHostileBytes(const Scheme& scheme) {
   constexpr int kRounds = 600;
   RandomStream stream({.seed = 77});

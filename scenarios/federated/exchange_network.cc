@@ -10,8 +10,8 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// A sink that delivers every flow at once, and counts. Counts are added up whenever they are twice
-// as many as there were pairs.
+// A CountingSink delivers every flow at once, and counts. The counts of a pair are summed whenever
+// there are twice as many of them as there were pairs.
 class CountingSink : public fabric::FlowSink {
  public:
   explicit CountingSink(const fabric::Transport& transport) : transport_(transport) {}
@@ -19,7 +19,7 @@ class CountingSink : public fabric::FlowSink {
   TimeNs Now() const override { return 0; }
   void Send(const fabric::Flow& flow) override {
     ExchangedBytes pair{.ends = {flow.source, flow.destination}, .payload = flow.bytes};
-    // Streams carry equal parts.
+    // The streams of a transfer carry equal parts.
     const int64_t streams = transport_.streams;
     for (int64_t i = 0; i < streams; ++i) {
       const int64_t part = flow.bytes / streams + (i < flow.bytes % streams ? 1 : 0);
@@ -65,8 +65,8 @@ class CountingSink : public fabric::FlowSink {
   std::deque<fabric::Flow> flows_;
 };
 
-// Returns the algorithm of that name for the other kind of calls, where it takes so many ranks; a
-// ring, where there is none: "direct-allgather" for "direct-allreduce".
+// Returns the algorithm of the same family for the other kind of calls, if it supports this number
+// of ranks, or else a ring: "direct-allgather" for "direct-allreduce".
 CollectiveAlgorithm PartnerOf(CollectiveAlgorithm algorithm, fabric::Payload payload, int ranks) {
   const std::string name = fabric::ToString(algorithm);
   const std::string family = name.substr(0, name.rfind('-') + 1);

@@ -12,7 +12,7 @@ namespace {
 
 using fabric::DirectedLink;
 
-// Returns the group's name for a client that is alone in it, else that of the node.
+// Returns the name of the group if the client is the only one in it, else the name of the node.
 std::string NameOf(const PlanRequest& request, const ExchangeNetwork& network, int endpoint) {
   if (endpoint < network.Ranks()) {
     const int group = request.population.GroupOf(network.Order()[endpoint]);
@@ -23,8 +23,8 @@ std::string NameOf(const PlanRequest& request, const ExchangeNetwork& network, i
   return network.Topology().NodeName(network.Placement().NodeOf(endpoint));
 }
 
-// Sets the time that no engine can go below while rates stay: that of the fullest link. `bytes` are
-// what directed links carry.
+// Sets the time below which no engine can go while rates stay the same: that of the fullest link.
+// `bytes` are those that directed links carry.
 void SetBound(const fabric::Topology& topology, const std::vector<double>& bytes,
               ExchangeFigures& figures) {
   figures.rates_change = topology.HasSchedules();
@@ -37,11 +37,11 @@ void SetBound(const fabric::Topology& topology, const std::vector<double>& bytes
   }
 }
 
-// Sets hops, bound and worst path of a round that sends this.
+// Sets the hops, the bound and the worst path of a round that sends `pairs`.
 void DescribeHops(const PlanRequest& request, const ExchangeNetwork& network,
                   const ExchangedPairs& pairs, ExchangeFigures& figures) {
   std::vector<double> carried(network.Topology().Links().size() * 2, 0);
-  std::vector<std::pair<double, size_t>> slowest;  // seconds of hops, negative; their numbers
+  std::vector<std::pair<double, size_t>> slowest;  // hops' seconds, negated, and their numbers
   double seconds_per_byte = 0, delay = 0, links = 0;
   for (size_t i = 0; i < pairs.size(); ++i) {
     const auto wire = static_cast<double>(pairs[i].wire);
@@ -80,7 +80,7 @@ double UsdOf(const fabric::Topology& topology, const std::vector<fabric::LinkCou
   return usd;
 }
 
-// Returns a round of so many clients that begins and ends at `start`.
+// Returns a round of `clients` clients that begins and ends at `start`.
 PlannedRound RoundAt(TimeNs start, int64_t version, int64_t clients) {
   PlannedRound round;
   round.row.version = version;
@@ -101,7 +101,7 @@ void AddExchange(const fabric::StepTraffic& traffic, const fabric::StepTiming& t
   for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);
 }
 
-// The rounds of a plan, which are all alike.
+// The rounds of a plan, which are all equal.
 class PlannedExchange : public ExchangeRun {
  public:
   PlannedExchange(PlanNetworks& networks, const PlanControl& control)
@@ -139,7 +139,7 @@ class PlannedExchange : public ExchangeRun {
 
   const fabric::StepTraffic& NextTraffic() override { return traffic_; }
 
-  // Writes the closed form and the figures of clients.
+  // Writes the closed form and the figures of the clients.
   void Describe(ExchangeFigures& figures) const {
     if (figures.worst.rateBps > 0) {
       figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(

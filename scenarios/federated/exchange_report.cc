@@ -10,7 +10,7 @@ namespace {
 
 using analysis::Table;
 
-// Tables of hops and clients have at most so many rows.
+// The largest number of rows of the tables of hops and clients.
 constexpr size_t kMostRows = 16;
 
 std::string ShownOf(const std::string& what, size_t shown, size_t all) {

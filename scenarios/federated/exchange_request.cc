@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-// Refuses what a server alone reads.
+// Refuses options that only a server reads.
 void RefuseServerOptions(const FederatedSection& options) {
   RefuseAll(options, kServerAlone, "--exchange=server");
   if (*options.uplink_memory == UplinkMemory::kEf21) {
@@ -19,7 +19,7 @@ void RefuseServerOptions(const FederatedSection& options) {
   if (*options.drop_diverged) Refuse(options, "--diverged", "--exchange=server");
 }
 
-// Returns the clients that a word of --order names: one number, or all of a group or place.
+// Returns the clients that a word of --order names: one by its number, or all of a group or place.
 std::vector<int> ClientsNamed(const std::string& word, const fabric::Population& population) {
   std::vector<int> clients;
   const auto count = static_cast<int>(population.Clients());
@@ -63,7 +63,7 @@ std::vector<int> OrderOf(const FederatedSection& options, const fabric::Populati
   return order;
 }
 
-// Returns how many of the first ranks are at one place.
+// Returns how many of the first ranks are at the same place.
 int RanksOfFirstPlace(const ExchangeRequest& exchange, const PlanRequest& plan) {
   if (!plan.core) return 1;
   const auto place = [&](int rank) { return plan.population.At(exchange.order[rank]).region; };

@@ -11,10 +11,10 @@
 namespace legacy {
 namespace {
 
-// Prices a version, whose workers are ranks, by the clients' devices.
+// A RankClock computes the times of a version, whose workers are ranks, from the clients' devices.
 class RankClock : public StepClock {
  public:
-  // `overlap` is the number of local steps that clients make while an exchange is on its way.
+  // `overlap` is the number of local steps that clients make while an exchange is in progress.
   RankClock(ClientClock& clients, ExchangeLearner& learner, const std::vector<int>& order,
             const TransferOptions& transfers, const PlanRemedy& remedy, int64_t overlap)
       : StepClock(transfers),
@@ -24,10 +24,10 @@ class RankClock : public StepClock {
         remedy_(remedy),
         overlap_(overlap) {}
 
-  // A version begins.
+  // Begins a version.
   void Begin() { made_.assign(order_.size(), 0); }
 
-  // Takes the next exchange of the version, which Price prices.
+  // Takes the next exchange of the version, whose times Price then computes.
   void Take(const StepWork& work) {
     before_.clear();
     meanwhile_.clear();
@@ -45,11 +45,11 @@ class RankClock : public StepClock {
 
   std::vector<TimeNs> ComputeTimes(int64_t, int64_t, int64_t,
                                    std::span<const double> factors) const override {
-    return std::vector<TimeNs>(factors.size());  // known with the step alone
+    return std::vector<TimeNs>(factors.size());  // known only with the step
   }
 
  private:
-  // Returns the seconds of the first local steps of a version.
+  // Returns the seconds of the first `steps` local steps of a version.
   double LocalSeconds(const StepWork& work, size_t rank, int64_t steps) const {
     const int client = order_[rank];
     const int64_t samples = learner_.SamplesOf(client).value_or(0);
@@ -78,7 +78,7 @@ class RankClock : public StepClock {
       }
     }
     if (overlap_ > 0) {
-      // The device encodes, and continues with local steps.
+      // The device encodes, and then continues with local steps.
       seconds.buckets.front().encode.front() += codec(work.whole_gradient);
       seconds.after = remedy_.work * meanwhile_[static_cast<size_t>(rank)];
     }
@@ -90,8 +90,8 @@ class RankClock : public StepClock {
   const std::vector<int>& order_;
   const PlanRemedy& remedy_;
   const int64_t overlap_;
-  // By rank: local steps of the version so far, and seconds of those of the exchange's turn, up to
-  // its beginning and beside it.
+  // By rank: the number of local steps of the version so far, and the seconds of those of the
+  // exchange's turn, up to the exchange's beginning and during it.
   std::vector<int64_t> made_;
   std::vector<double> before_, meanwhile_;
 };
@@ -130,7 +130,7 @@ class TrainedRounds : public ExchangeRun {
 
   const PlannedRound* Next() override {
     const PlannedRound* const round = ExchangeRun::Next();
-    if (round == nullptr) tasks_.clear();  // none ended in this call
+    if (round == nullptr) tasks_.clear();  // none has ended in this call
     return round;
   }
   std::span<const EndedTask> Tasks() const override { return tasks_; }
@@ -169,8 +169,8 @@ class TrainedRounds : public ExchangeRun {
     }
   }
 
-  // A task is a client's part in the version: it has what it needs from the start on, and ends when
-  // it has decoded what all exchanged.
+  // A task is a client's part in the version: it has all it needs from the start, and ends when it
+  // has decoded what all clients exchanged.
   void Complete(PlannedRound& round) override {
     round.split = split_;
     for (size_t client = 0; client < tasks_.size(); ++client) {
@@ -201,11 +201,11 @@ class TrainedRounds : public ExchangeRun {
   const PlanRemedy remedy_;
   ClientClock clients_;
   RankClock clock_;
-  // Of the version in work: exchanges that are left, and what the others add up to.
+  // For the version in progress: the exchanges that are left, and the sums over the others.
   std::span<const StepWork> left_;
   std::vector<EndedTask> tasks_;  // by client
   ExchangeSplit split_;
-  StepWork work_;  // of the exchange in work, by rank
+  StepWork work_;  // of the exchange in progress, by rank
   PricedStep priced_;
 };
 

@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-// Throws Error on an algorithm whose fragments do not go with exchange and local work.
+// Throws Error on an algorithm whose fragments cannot be combined with the exchange and local work.
 void CheckFragments(const std::string& algorithm, const Scenario& scenario) {
   const AggregatorTraits traits = MakeAggregator(algorithm, {.numel = 1})->Traits();
   if (!traits.Streams()) return;

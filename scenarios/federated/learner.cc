@@ -11,8 +11,8 @@
 namespace legacy {
 namespace {
 
-// Returns the policy as a server has it, which sees no client's gradient: L-GreCo decides from the
-// mean update, unless its text says otherwise.
+// Returns the policy as it runs on a server, which sees no client's gradient: L-GreCo decides from
+// the mean update, unless its text says otherwise.
 std::string ServersPolicy(const std::string& text) {
   std::vector<Stage> stages = ParseStages(text);
   if (stages.front().name != "lgreco") return text;
@@ -30,7 +30,7 @@ std::vector<FederatedMethod> FederatedMethodsOf(const Scenario& scenario) {
   for (const std::string& algorithm : algorithms) {
     for (const std::string& policy : scenario.policies) {
       Method method = FindMethod(scenario, policy);
-      // A method with an algorithm of its own is one row.
+      // A method with its own algorithm makes one row.
       const bool own = !method.algorithm.empty();
       if (own && &algorithm != &algorithms.front()) continue;
       if (server) method.policy = ServersPolicy(method.policy);

@@ -32,7 +32,7 @@ PlanRemedies ExchangeRemedies(const PlanRequest& request) {
   return remedies;
 }
 
-// Returns the remedy with the times of its plan, which has none where no round ended.
+// Returns the remedy with the times of its plan; without times if no round ended.
 Remedy Timed(Remedy remedy, const Plan& plan) {
   std::vector<double> seconds;
   for (const PlannedRound& planned : plan.rounds) {

@@ -53,7 +53,7 @@ std::string LinksCsv(const Plan& plan) {
 
 const PlannedRound& GanttRound(const Plan& plan, int64_t wanted) {
   const auto kept = static_cast<int64_t>(plan.tasks.size());
-  std::vector<size_t> rounds;  // those whose tasks were kept
+  std::vector<size_t> rounds;  // rounds whose tasks were kept
   std::vector<double> seconds;
   for (size_t i = 0; i < plan.rounds.size(); ++i) {
     const PlannedRound& round = plan.rounds[i];

@@ -10,7 +10,7 @@ namespace {
 
 using namespace option_forms;
 
-// Returns an option of the fabric with these properties alone.
+// Returns an option of the fabric with only these properties.
 Option<PlanOptions> OfFabric(const std::string& flag, OptionProperties properties) {
   auto row = OptionOfPart<PlanOptions>(
       FabricRow(flag), [](auto& options) -> auto& { return options.fabric; });
@@ -48,7 +48,7 @@ OptionTable<PlanOptions> OptionsOfNetwork() {
   return rows;
 }
 
-// Throws Error where an option is not left at its default.
+// Throws Error if an option is not left at its default.
 void RefuseRow(const FederatedSection& options, const FederatedOption& row,
                const std::string& reader) {
   const std::string text = row.get(options);

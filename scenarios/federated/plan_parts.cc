@@ -15,7 +15,8 @@ namespace {
 
 using fabric::DirectedLink;
 
-// Sums what links carried in `seconds`, in the order in which rows were first named.
+// A LinkSums adds up what links carried in `seconds`. Its rows are in the order in which they were
+// first named.
 class LinkSums {
  public:
   explicit LinkSums(double seconds) : seconds_(seconds) {}
@@ -87,7 +88,8 @@ std::shared_ptr<const fabric::ClientNetwork> WithRates(const fabric::ClientNetwo
 }  // namespace
 
 void CheckMemory(int64_t clients, bool exchange) {
-  // As measured of a million: phones with a server and remedies, and an exchange in the network.
+  // These are measured for a million clients: phones with a server and remedies, and an exchange
+  // with its network.
   constexpr double kWithServer = 1700, kWithExchange = 4300;
   constexpr double kShare = 0.9;
   const double bytes = (exchange ? kWithExchange : kWithServer) * static_cast<double>(clients);
@@ -148,7 +150,7 @@ std::vector<analysis::LinkRow> LinksOf(const PlanRequest& request,
   if (network.serverLink >= 0) both(network.serverLink, "server > core", "core > server", true);
   DirectedLink last = -1;
   for (size_t client = 0; client < network.accessLinks.size(); ++client) {
-    // Clients of one line follow each other.
+    // Clients that share a line are consecutive.
     if (network.accessLinks[client] == last) continue;
     last = network.accessLinks[client];
     const fabric::Population& population = request.population;

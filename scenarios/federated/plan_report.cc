@@ -31,7 +31,7 @@ std::vector<analysis::ClientRow> ClientRows(const PlanRequest& request, const Pl
   return rows;
 }
 
-// Returns the table of these measures. What never happens has no row.
+// Returns the table of these measures. Measures of what never happens have no row.
 Table MeasureTable(const std::vector<analysis::Measure>& measures) {
   Table table{.title = "Rounds (parts are of the critical task)",
               .header = {"of a round", "median", "95th percentile", "all"},

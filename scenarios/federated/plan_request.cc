@@ -32,7 +32,7 @@ fabric::DrawnTrace ParseTraces(const std::string& text, const std::string& flag)
   return fabric::ReadDrawnTrace(settings);
 }
 
-// Returns the bytes of an update by that codec, of layers or of a vector of elements.
+// Returns the bytes of an update with the given codec, for layers or for a vector of elements.
 int64_t CodedBytes(const FederatedSection& options, const std::optional<ModelShape>& shape) {
   const std::string& text = options.codec;
   const CodecChoice choice = ParseCodec(text);

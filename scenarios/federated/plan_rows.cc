@@ -4,7 +4,7 @@ namespace legacy {
 namespace {
 using fabric::TaskFate;
 
-// Returns nothing for what it did not come to.
+// Returns nothing for a stage that the task did not reach.
 std::optional<double> TimeCell(TimeNs time) {
   if (time == kNever) return std::nullopt;
   return Seconds(time);

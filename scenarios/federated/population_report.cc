@@ -16,7 +16,7 @@ using analysis::Table;
 
 constexpr int kTimes = 24;
 
-// Median, and the fifth and 95th percentile in brackets where they differ.
+// Returns the median, with the 5th and 95th percentiles in brackets if these differ.
 std::string Spread(const std::vector<double>& values, double unit) {
   const double low = Quantile(values, 0.05), high = Quantile(values, 0.95);
   const double middle = Quantile(values, 0.5);

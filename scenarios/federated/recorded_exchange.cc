@@ -39,7 +39,7 @@ class RecordedExchanger : public RowsLearner<ExchangeLearner> {
   const Record& record_;
   const RecordedTraining& training_;
   const int fragments_;
-  std::vector<StepWork> works_;  // of the last version
+  std::vector<StepWork> works_;  // work of the last version
 };
 
 class ResumedExchange : public ExchangeLearner {
@@ -77,11 +77,11 @@ class ResumedExchange : public ExchangeLearner {
   }
 
   std::unique_ptr<ExchangeLearner> present_;
-  const int64_t begins_;  // version up to which the past goes
+  const int64_t begins_;  // version up to which the past is used
   Record record_;
   RowsOfTrainings rows_;
   RecordedExchanger past_;
-  bool in_past_ = true;  // of the last version
+  bool in_past_ = true;  // whether the last version was in the past
 };
 
 }  // namespace

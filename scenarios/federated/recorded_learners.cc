@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using fabric::kUnknownBytes;
 
-// What a record does not say of clients.
+// Facts about clients that a record does not contain.
 class ClientFacts {
  public:
   virtual ~ClientFacts() = default;
@@ -29,7 +29,7 @@ class ClientFacts {
   virtual int64_t ExpectedSteps(int client, int64_t version) const = 0;
 };
 
-// Facts from the rows of a run that is whole. All its tasks are expected to be as the first.
+// Facts from the rows of a complete run. All of its tasks are expected to be like the first.
 class FactsOfRows : public ClientFacts {
  public:
   explicit FactsOfRows(const std::vector<analysis::ClientRow>& rows) : rows_(rows) {}
@@ -153,7 +153,7 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
                                                             .encode = work.encode});
     return {.work = &work, .down = down, .seconds = seconds};
   }
-  // Takes down what clients have that the server has heard of.
+  // Records what the clients have from which the server has received updates.
   void Hear() {
     for (const auto& [client, work] : heard_) {
       if (work->delta) ledger_.Decoded(client, work->version, *work->delta);
@@ -174,7 +174,8 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
   ClientClock clock_;
   std::unordered_map<uint64_t, Started> started_;
   DownlinkLedger ledger_;
-  // Clients whose updates count in the version in work, with what they started from.
+  // Clients whose updates count in the version in progress, with the version that each started
+  // from.
   std::vector<std::pair<int, const VersionWork*>> heard_;
   ClientSeconds critical_;
 };
@@ -229,8 +230,8 @@ class Recorded : public FederatedLearners {
   RowsOfTrainings rows_;
 };
 
-// A ResumedLearner gives what was recorded up to the version of a checkpoint, and continues with a
-// learner that was restored from it.
+// A ResumedLearner replays what was recorded up to the version of a checkpoint, and then continues
+// with a learner that was restored from the checkpoint.
 class ResumedLearner : public FederatedLearner {
  public:
   ResumedLearner(std::unique_ptr<FederatedLearner> present, const ResumedPast& past,
@@ -270,12 +271,12 @@ class ResumedLearner : public FederatedLearner {
   void Save(StateWriter& out) override { present_->Save(out); }
 
  private:
-  // True up to the version from which the present continues.
+  // Returns true up to the version from which the present learner continues.
   bool Past() const { return past_->Version() < begins_; }
   FederatedLearner& Now() { return Past() ? *past_ : *present_; }
 
   std::unique_ptr<FederatedLearner> present_;
-  const int64_t begins_;  // version up to which the past goes
+  const int64_t begins_;  // version up to which the past is used
   Record record_;
   RowsOfTrainings rows_;
   std::unique_ptr<RecordedLearner> past_;

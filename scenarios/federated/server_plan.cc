@@ -16,8 +16,8 @@ namespace {
 
 using fabric::DirectedLink;
 
-// Paths of clients to and from the server, made when they are first asked for: a round of a million
-// clients reads those of the few that take part.
+// Paths of clients to and from the server. They are made when they are first asked for: a round
+// among a million clients uses only the paths of the few that take part.
 class ClientPaths {
  public:
   struct Path {
@@ -48,7 +48,7 @@ class ClientPaths {
 // A PredictedTask is a task that shares no line, at mean rates.
 struct PredictedTask {
   double seconds = 0;
-  double opening = 0;  // its part of handshakes and slow start
+  double opening = 0;  // part of it for handshakes and slow start
 };
 
 // The workload of a plan without training: every task has the request's bytes.
@@ -74,7 +74,7 @@ class PlannedWorkload : public Workload {
   std::vector<double> seconds_;  // of work, by client; -1: not yet computed
 };
 
-// A workload whose tasks work and send by a remedy's factors.
+// A workload whose tasks work and send less or more, by a remedy's factors.
 class RemediedWorkload : public Workload {
  public:
   RemediedWorkload(Workload& workload, const PlanRemedy& remedy)
@@ -94,7 +94,7 @@ class RemediedWorkload : public Workload {
 
  private:
   int64_t Bytes(int64_t bytes) const {
-    if (bytes < 0 || remedy_.bytes == 1) return bytes;  // not yet known
+    if (bytes < 0 || remedy_.bytes == 1) return bytes;  // the number is not yet known
     return static_cast<int64_t>(std::ceil(static_cast<double>(bytes) * remedy_.bytes));
   }
   fabric::TaskWork Scaled(fabric::TaskWork task) const {
@@ -110,7 +110,7 @@ class RemediedWorkload : public Workload {
   const PlanRemedy& remedy_;
 };
 
-// Works of servers: those of a workload, on the clients' paths.
+// The works of a server: those of a workload, on the clients' paths.
 class PlanWorks : public fabric::TaskWorks {
  public:
   PlanWorks(Workload& workload, const PlanRequest& request, ClientPaths& paths)
@@ -147,7 +147,7 @@ class PlanWorks : public fabric::TaskWorks {
   ClientPaths& paths_;
 };
 
-// Takes the tenth of the clients with the longest predicted tasks out of the choice.
+// Excludes the tenth of the clients with the longest predicted tasks from selection.
 void ExcludeSlowTenth(const std::vector<float>& predicted, fabric::Candidates& candidates) {
   std::vector<int32_t> order(predicted.size());
   std::iota(order.begin(), order.end(), 0);
@@ -173,7 +173,7 @@ std::unique_ptr<fabric::ServerBase> ServerOf(const PlanRequest& request, const P
   return fabric::MakeAsyncServer(options, candidates, selection, works, listener);
 }
 
-// The rounds of a server, or the versions of one that is asynchronous.
+// The rounds of a synchronous server, or the versions of an asynchronous one.
 class ServerRun : public PlanRun, fabric::TaskListener {
  public:
   ServerRun(PlanNetworks& networks, const PlanControl& control, Workload* workload)
@@ -254,10 +254,10 @@ class ServerRun : public PlanRun, fabric::TaskListener {
   }
 
  private:
-  // The engine runs in parts, as its queue may hold events of long after the last round.
+  // The engine runs in parts, because its queue may hold events of long after the last round.
   static constexpr TimeNs kPart = fabric::kDay;
 
-  // Whoever has no samples takes no part.
+  // A client that has no samples takes no part.
   void GatherCandidates() {
     std::vector<int64_t> samples;
     for (int64_t client = 0; client < population_.Clients(); ++client) {
@@ -315,7 +315,7 @@ class ServerRun : public PlanRun, fabric::TaskListener {
     }
   }
 
-  // The server pauses after this.
+  // The server pauses after this call.
   void OnRound(const fabric::RoundRow& row) override {
     round_.row = row;
     round_.first_task = next_task_;
@@ -362,13 +362,13 @@ class ServerRun : public PlanRun, fabric::TaskListener {
   std::unique_ptr<fabric::Engine> engine_;
   TimeNs until_ = kPart;
   Plan plan_;
-  PlannedRound round_;  // in work
+  PlannedRound round_;  // round in progress
   int64_t next_task_ = 0;
-  bool round_ended_ = false;      // in the last call of Next()
-  std::vector<EndedTask> ended_;  // in the last call of Next()
+  bool round_ended_ = false;      // true if a round ended in the last call of Next()
+  std::vector<EndedTask> ended_;  // tasks that ended in the last call of Next()
 };
 
-// A listener that nobody needs.
+// A listener that does nothing.
 class NoListener : public fabric::TaskListener {
   void OnTask(const fabric::TaskRow&) override {}
   void OnRound(const fabric::RoundRow&) override {}

@@ -59,7 +59,8 @@ ScheduleOptions ScheduleOf(const Scenario& s) {
   return schedule;
 }
 
-// Returns how many times as many bytes go up with masks (Bonawitz et al., CCS 2017: abstract).
+// Returns the factor by which masks increase the uploaded bytes (Bonawitz et al., CCS 2017:
+// abstract).
 double MaskedBytesOf(const PlanRequest& request) {
   constexpr double kThousand = 1.73, kMost = 1.98;
   constexpr int64_t kClientsOfThousand = int64_t{1} << 10, kMostClients = int64_t{1} << 14;
@@ -262,7 +263,7 @@ class TrainedLearner : public FederatedLearner {
       task.base = base->second;
       started_.emplace(id, std::move(task));
     }
-    store_.Load(in);  // before tasks begin again, which read it
+    store_.Load(in);  // first, since tasks that begin again read it
     training_.Load(in);
     begin_ = nullptr;
     base_ = nullptr;
@@ -277,10 +278,10 @@ class TrainedLearner : public FederatedLearner {
   }
 
  private:
-  // What all tasks of a version share.
+  // What all tasks of a version have in common.
   struct Base : VersionWork {
     std::vector<double> parameters;  // by unit
-    std::vector<int64_t> elements;   // values that messages have, by unit
+    std::vector<int64_t> elements;   // number of values in messages, by unit
 
     template <class Archive>
     friend void Fields(Archive& archive, Base& b) {
@@ -288,7 +289,7 @@ class TrainedLearner : public FederatedLearner {
               b.parameters, b.elements);
     }
   };
-  // A task from WorkOf to Ended.
+  // A task between WorkOf and Ended.
   struct Started {
     FederatedKey key = {};
     int times = 1;
@@ -296,9 +297,9 @@ class TrainedLearner : public FederatedLearner {
     std::shared_ptr<const Base> base = nullptr;
     int64_t down_bytes = 0;
     ClientSeconds seconds = {};
-    std::optional<int64_t> up_bytes = std::nullopt;  // where it depends on the data
+    std::optional<int64_t> up_bytes = std::nullopt;  // set if it depends on the data
 
-    // All but the base.
+    // Has all fields except for the base.
     template <class Archive>
     friend void Fields(Archive& archive, Started& s) {
       archive(s.key.version, s.key.client, s.key.draws, s.times, s.local_steps, s.down_bytes,
@@ -326,7 +327,7 @@ class TrainedLearner : public FederatedLearner {
     base->delta = training_.downlink().Size();
     base->up_bytes = training_.UpBytes().value_or(kUnknownBytes);
     if (base->up_bytes == kUnknownBytes) {
-      // Values with their positions.
+      // The update has values with their positions.
       base->expected_up =
           8 * std::accumulate(base->elements.begin(), base->elements.end(), int64_t{0});
     }
@@ -351,7 +352,7 @@ class TrainedLearner : public FederatedLearner {
       async->maxStaleness = training_.traits().max_staleness;
     }
   }
-  // Returns the task of a client from the newest version.
+  // Returns the task of a client that starts from the newest version.
   fabric::TaskWork Figure(int client, Started& started) {
     started.base = NewestBase();
     const DownlinkNeed down = training_.ledger().NeedOf(client, *started.base);
@@ -371,7 +372,7 @@ class TrainedLearner : public FederatedLearner {
             .lanes = request_.streams};
   }
 
-  // Adds a counted task to the version in work.
+  // Adds a counted task to the version in progress.
   void Add(const Started& started, int client, const FederatedResult& result) {
     ++counted_;
     const Base& base = *started.base;
@@ -387,10 +388,10 @@ class TrainedLearner : public FederatedLearner {
     gathered_.transfer_bytes += static_cast<double>(started.down_bytes + result.up_bytes);
     gathered_.critical = started.seconds;
   }
-  // Makes means of what was added.
+  // Computes the means of what was added.
   void Conclude() {
     facts_ = gathered_;
-    // The order in which tasks end belongs to the network, and not to the training.
+    // The order in which tasks end depends on the network, which must not affect the training.
     std::ranges::sort(losses_);
     for (const auto& [client, loss, rate] : losses_) {
       facts_.loss += loss;
@@ -416,16 +417,16 @@ class TrainedLearner : public FederatedLearner {
   const SampleLabels& labels_;
   FederatedOptions options_;
   std::string description_;
-  std::unique_ptr<Scheme> scheme_;  // which the policy refers to
+  std::unique_ptr<Scheme> scheme_;  // the policy refers to it
   Recorder* recorder_;
-  std::function<void()> begin_;  // writes the first line of the record; empty: it is written
+  std::function<void()> begin_;  // writes the first line of the record; empty: that was done
   std::unique_ptr<Partition> partition_;
   ClientStore store_;
   FederatedTraining training_;
   std::optional<ClientClock> clock_;
   std::unordered_map<uint64_t, Started> started_;
   std::shared_ptr<const Base> base_;
-  // Sums over the counted tasks of the version in work, and their number.
+  // Sums over the counted tasks of the version in progress, and the number of these tasks.
   VersionFacts gathered_;
   std::vector<UnitSums> gathered_units_;
   std::vector<std::tuple<int, double, double>> losses_;  // client, loss, learning rate

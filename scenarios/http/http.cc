@@ -23,7 +23,7 @@ bool IsAlnum(char c) {
   return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z');
 }
 
-// Returns true for a token of RFC 9110, 5.6.2.
+// Returns true if the text is a token of RFC 9110, 5.6.2.
 bool IsToken(std::string_view text) {
   const auto allowed = [](char c) {
     return IsAlnum(c) || std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
@@ -185,8 +185,8 @@ bool HttpReader::ReadHeader(std::string_view line) {
   return true;
 }
 
-// Refuses headers that would make the body's length ambiguous, or the response more than what a
-// handler returns.
+// Refuses headers that would make the body's length ambiguous, or that would require more of the
+// response than a handler returns.
 bool HttpReader::CheckHeaders() {
   for (const char* once : {"host", "origin", "content-length"}) {
     const auto count =

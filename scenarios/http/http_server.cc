@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kTimeout = 408;
 constexpr int kServerError = 500;
 constexpr int kBacklog = 128;
-// Bytes of a request that are read after its refusal, so that the refusal arrives.
+// The number of bytes of a request that are read after its refusal, so that the refusal arrives.
 constexpr size_t kMostDropped = 256 << 10;
 constexpr double kDropSeconds = 1;
 constexpr auto kLongestSleep = std::chrono::seconds(10);
@@ -76,8 +76,8 @@ struct Addresses {
   addrinfo* first = nullptr;
 };
 
-// Opens the listening socket. A port that was just left may be taken again, but none that is in
-// use.
+// Opens the listening socket. A port that was just released may be used again, but not one that is
+// in use.
 Descriptor Listen(const std::string& name, int port) {
   const Addresses addresses(name, port);
   for (const addrinfo* at = addresses.first; at != nullptr; at = at->ai_next) {
@@ -111,12 +111,12 @@ struct Connection {
 
   Descriptor socket;
   HttpReader reader;
-  Clock::time_point end;  // time at which the phase must have ended
+  Clock::time_point end;  // time by which the phase must have ended
   Phase phase = Phase::kReading;
   std::string response;
   size_t sent = 0;
   size_t dropped = 0;
-  // True once the client has gone while it was being answered; the handler reads it.
+  // True once the client has disconnected while it was being answered; the handler reads it.
   std::shared_ptr<std::atomic<bool>> gone = std::make_shared<std::atomic<bool>>(false);
 
   short Events() const {
@@ -127,7 +127,7 @@ struct Connection {
 
 // A Question is a request that waits for a thread.
 struct Question {
-  uint64_t id = 0;  // of its connection
+  uint64_t id = 0;  // number of its connection
   HttpRequest request;
   std::shared_ptr<const std::atomic<bool>> gone;
 };
@@ -185,7 +185,7 @@ class HttpServer::Impl {
   std::vector<std::pair<uint64_t, HttpResponse>> answers_;
 };
 
-// Runs in each answering thread: takes questions and hands back answers.
+// Runs in each answering thread: takes questions and hands answers back.
 void HttpServer::Impl::Answer() {
   std::unique_lock lock(mutex_);
   while (true) {
@@ -284,7 +284,7 @@ void HttpServer::Impl::MakeRoom() {
   if (oldest != connections_.end()) connections_.erase(oldest);
 }
 
-// Returns false where the connection is over.
+// Returns false if the connection has ended.
 bool HttpServer::Impl::Serve(uint64_t id, Connection& connection, short events) {
   if (events == 0) return true;
   switch (connection.phase) {
@@ -350,7 +350,8 @@ bool HttpServer::Impl::Drop(Connection& connection) {
   return got > 0 && connection.dropped < kMostDropped;
 }
 
-// Answers requests that did not arrive in time, and closes all else that takes too long.
+// Answers requests that did not arrive in time, and closes all other connections that take too
+// long.
 void HttpServer::Impl::EndLate() {
   const Clock::time_point now = Clock::now();
   for (auto at = connections_.begin(); at != connections_.end();) {

@@ -48,20 +48,20 @@ nlohmann::json ManifestOf(const FederatedComparison& run, int64_t clients) {
 constexpr const char* kRunSection = "run";
 constexpr const char* kLearnerSection = "learner";
 
-// The rounds of clients: the versions of a training.
+// The rounds of federated clients: the versions of a training.
 class ClientRounds : public Rounds {
  public:
-  // References and pointers outlive the rounds.
+  // Referenced objects outlive the rounds.
   struct Parts {
     const FederatedComparison& run;
     const FederatedMethod& method;
     uint64_t seed;
-    std::unique_ptr<PlanRequest> request;  // which the learner refers to
+    std::unique_ptr<PlanRequest> request;  // the learner refers to it
     AnyLearner learner;
     int64_t parameters;
     RunSink& sink;
     Progress& progress;
-    Resumption from;       // rows up to this version are written
+    Resumption from;       // rows up to its version are already written
     std::string& stopped;  // RunResult::stopped of the run
   };
   explicit ClientRounds(Parts parts)
@@ -101,7 +101,7 @@ class ClientRounds : public Rounds {
   TrainingWriter rows_;
 };
 
-// A ClientComparison runs the trainings of a comparison into a run directory.
+// A ClientComparison runs the trainings of a comparison, and writes them into a run directory.
 class ClientComparison : RunContent, Trainings {
  public:
   explicit ClientComparison(const FederatedComparison& run)
@@ -109,7 +109,7 @@ class ClientComparison : RunContent, Trainings {
         scenario_(run.scenario),
         first_(RequestOf(scenario_, scenario_.seed)),
         open_(run.program, scenario_, run.control, run.log) {
-    // Mistakes of a method are found before anything is written.
+    // Mistakes in a method are found before anything is written.
     for (const FederatedMethod& row : run.methods) {
       const AnyLearner learner = Make(row, scenario_.seed, first_, fs::temp_directory_path());
       std::fprintf(run.log, "  %-22s %s\n", row.name.c_str(), learner->Description().c_str());
@@ -228,7 +228,7 @@ class ClientComparison : RunContent, Trainings {
       WriteSection(out, kLearnerSection,
                    [&](StateWriter& state) { rounds_->learner().Save(state); });
     });
-    // The last two checkpoints are of this training or the one before.
+    // The last two checkpoints belong to this training or the one before.
     if (!written || training == saved_) return;
     for (size_t position = removed_; position < saved_; ++position) {
       fs::remove_all(StatesOf(position));
@@ -244,12 +244,12 @@ class ClientComparison : RunContent, Trainings {
   analysis::Manifest manifest_;
   std::optional<DirectorySink> sink_;
   std::optional<Recorder> recorder_;
-  size_t position_ = 0;  // of the first training: methods within seeds
-  Resumption from_;      // what is done of it
+  size_t position_ = 0;  // of the first training; each seed has all methods in turn
+  Resumption from_;      // how much of it is done
   Progress* progress_ = nullptr;
-  ClientRounds* rounds_ = nullptr;  // of the training in work
-  size_t saved_ = 0;                // position of the last checkpoint
-  size_t removed_ = 0;              // positions below have no client states any more
+  ClientRounds* rounds_ = nullptr;  // of the training in progress
+  size_t saved_ = 0;                // position of the last saved training
+  size_t removed_ = 0;              // positions below it have no client states any more
 };
 
 }  // namespace
