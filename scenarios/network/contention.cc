@@ -20,7 +20,7 @@ struct Change {
   }
 };
 
-// Returns the time for which two or more connections are on the link.
+// Returns the time during which two or more connections use the link.
 TimeNs SharedTime(std::vector<Change> changes) {
   std::sort(changes.begin(), changes.end());
   std::map<Connection, int> active;

@@ -13,30 +13,30 @@
 namespace legacy {
 namespace {
 
-// Packet transmissions per second of wall time that the packet engine reaches with TCP: 2.9 events
-// each at 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC). Other machines
-// differ in proportion to their speed.
+// The number of packet transmissions per second of wall time that the packet engine reaches with
+// TCP: 2.9 events each, at 5.8e5 events per second (legacy-ring-example, one core of an AMD EPYC).
+// Other machines differ in proportion to their speed.
 constexpr double kTransmissionsPerSecond = 2e5;
-// Seconds beyond that, on the same processor. ns-3 looks for the socket of each packet among all
-// sockets of its host; opening a connection does so several times.
+// Additional seconds on the same processor. ns-3 searches all sockets of a host for the socket of
+// each packet; opening a connection does so several times.
 constexpr double kSecondsOfSocket = 0.2e-6;
 constexpr double kSecondsOfOpening = 1e-6;
-// For each segment that it sends, TcpTxBuffer::NextSeg goes through those in flight. More of them
-// than kCachedSegments do not fit into the processor's cache.
+// For each segment that it sends, TcpTxBuffer::NextSeg iterates over those in flight. More than
+// kCachedSegments of them do not fit into the processor's cache.
 constexpr double kSecondsOfSegment = 7.35e-9;
 constexpr double kCachedSegments = 16'000;
 
-// The same of RoCEv2: 1.7 events each at 10e6 events per second (legacy-bench-roce: a ring
+// The same for RoCEv2: 1.7 events each, at 10e6 events per second (legacy-bench-roce: a ring
 // all-reduce of 44.7 MB among 16 hosts of a k=4 fat-tree, the same processor). The state of many
-// queue pairs is not in the cache.
+// queue pairs does not fit into the cache.
 constexpr double kRoceTransmissionsPerSecond = 5.8e6;
 constexpr double kSecondsOfQueuePair = 4e-6;
 constexpr double kCachedQueuePairs = 5'000;
 constexpr double kMostSlowdown = 6;
-// A train takes the events of one frame, and this part of them for each of its frames.
+// A train costs the events of one frame, plus this part of them for each of its frames.
 constexpr double kPartOfTrain = 0.06;
 
-// Returns how often a step is simulated: connections of TCP are opened by a step before it.
+// Returns how often a step is simulated: an earlier step opens the connections of TCP.
 int RunsOf(const fabric::Transport& transport) {
   return transport.WarmsUp() && !transport.roce ? 2 : 1;
 }
@@ -49,7 +49,7 @@ bool IsBetweenAllPairs(fabric::CollectiveAlgorithm algorithm) {
          algorithm == Algorithm::ScatterReduceAllGather;
 }
 
-// Returns whether workers send to others than workers, and receive from them.
+// Returns whether workers send to, and receive from, endpoints that are not workers.
 bool HasServers(fabric::CollectiveAlgorithm algorithm) {
   using Algorithm = fabric::CollectiveAlgorithm;
   return algorithm == Algorithm::ParameterServer ||
@@ -61,23 +61,23 @@ double Sum(const std::vector<int64_t>& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), 0.0);
 }
 
-// Returns the number of segments of `bytes` and of the ACKs that answer them.
+// Returns the number of segments of `bytes`, plus the number of ACKs that answer them.
 double PacketsOf(double bytes, const fabric::Transport& transport) {
   const double segments = std::ceil(bytes / transport.segmentBytes);
   return segments * (1 + 1.0 / transport.segmentsPerAck);
 }
 
-// Segments in flight when one is sent: their mean over a connection's segments, and the mean that
-// counts for what fits into the cache, in which many in flight weigh more.
+// The number of segments in flight when one is sent: its mean over a connection's segments, and a
+// mean that gives more weight to many in flight, which counts for what fits into the cache.
 struct Flying {
   double mean = 0;
   double cached = 0;
 };
 
-// Returns those of a connection that sends `segments` over a path that holds `most`. A warm one has
-// them in flight from the beginning. Slow start doubles its window until it is `most`, or half of
-// all segments: of windows w that double up to W, sum w^2 / sum w is 2/3 W, and sum w^3 / sum w^2
-// is 6/7 W.
+// Returns these for a connection that sends `segments` over a path that holds `most`. A warm
+// connection has them in flight from the beginning. Slow start doubles the window until it is
+// `most`, or half of all segments: for windows w that double up to W, sum w^2 / sum w is 2/3 W, and
+// sum w^3 / sum w^2 is 6/7 W.
 Flying FlyingOf(double segments, double most, bool warm) {
   if (warm) return {std::min(segments, most), std::min(segments, most)};
   const double last = std::min(segments / 2, most);
@@ -103,7 +103,8 @@ CostEstimate::Path CostEstimate::PathOf(int source, int destination) const {
           static_cast<double>(slowest) / 8 * seconds / transport.segmentBytes};
 }
 
-// Between neighbours of the ring, or between workers at up to 16 distances where all pairs send.
+// Averages between neighbours of the ring, or between workers at up to 16 distances if all pairs
+// send.
 CostEstimate::Path CostEstimate::MeanPath(fabric::CollectiveAlgorithm algorithm) const {
   constexpr int kDistances = 16;
   constexpr int kStride = 37;  // a prime, so that distances are not all multiples of a node's size
@@ -157,14 +158,14 @@ void CostEstimate::Add(const Messages& messages, const Path& path, double runs) 
     beyond_ += runs * TcpSeconds(messages, path);
     return;
   }
-  // Queue pairs of one host take turns frame by frame, so that few trains form among many.
+  // The queue pairs of a host take turns frame by frame, so few trains form if there are many.
   const double train = messages.at_once > 1 ? 1 : transport.roce->train;
   const double slowdown = std::min(kMostSlowdown, 1 + messages.connections / kCachedQueuePairs);
   const double events = train > 1 ? 1 / train + kPartOfTrain : 1;
   beyond_ += packets / kRoceTransmissionsPerSecond * (events * slowdown - 1);
 }
 
-// Returns the time of opening all connections.
+// Returns the time that it takes to open all connections.
 double CostEstimate::OpeningSeconds(const Messages& messages) const {
   return messages.connections * (network_.request.transport.roce
                                      ? kSecondsOfQueuePair

@@ -37,7 +37,7 @@ void CheckShape(const fabric::StepTraffic& traffic, const EncodeTimes& encode) {
   if (!fits) throw Error("times of encoding: one for each bucket, call and worker of the step");
 }
 
-// Scales what precedes the end of the backward pass: compute, and the encoding of the first
+// Scales the times before the end of the backward pass: compute, and the encoding of the first
 // collective calls, in the order of `ready`.
 void ScaleEarly(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                 fabric::StepTraffic& traffic) {
@@ -62,7 +62,7 @@ void ScaleEarly(const EncodeTimes& encode, int worker, const DeviceScale& scale,
   free = scaled(free);
 }
 
-// Scales what follows the backward pass and depends on the network.
+// Scales the times that follow the backward pass and depend on the network.
 void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
                fabric::StepTraffic& traffic) {
   for (size_t b = 0; b < traffic.buckets.size(); ++b) {

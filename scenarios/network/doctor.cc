@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-// Returns the percentage, rounded to the tenth, without "-0.0".
+// Returns the percentage, rounded to a tenth, never as "-0.0".
 double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0; }
 
 }  // namespace

@@ -11,10 +11,10 @@
 namespace legacy {
 namespace {
 
-// A message is at most this part of what a flow's share of the NIC carries in a window.
+// A message is at most 1/32 of what a flow's share of the NIC carries in a window.
 constexpr int64_t kMessagesInWindow = 32;
 
-// A PathOf has what limits a flow on its route.
+// A Path has the limits of a flow on its route.
 struct Path {
   int64_t rate = INT64_MAX;  // bits per second of the slowest link
   TimeNs round_trip = 0;     // delays of the links, there and back
@@ -107,7 +107,7 @@ EndlessGraph::EndlessGraph(const std::vector<FlowRequest>& flows, const Network&
   const std::vector<int64_t> sharing = Sharing(flows);
   for (size_t f = 0; f < flows.size(); ++f) {
     const Path path = PathOf(flows[f], network);
-    // Whole segments, so that a row of messages has no more headers than a stream.
+    // These are whole segments, so that a row of messages has no more headers than a stream.
     const double segments = BytesIn(window, path.rate, sharing[f] * kMessagesInWindow) /
                             static_cast<double>(transport.segmentBytes);
     State& state = states_[f];

@@ -11,7 +11,7 @@
 namespace legacy {
 namespace {
 
-// A Line is a row of the table. Rates are bits per second.
+// A Line is a row of the table. Its rates are in bits per second.
 struct Line {
   int flows = 0;
   double total = 0;
@@ -25,8 +25,8 @@ Line LineOf(const ThroughputWindow& window) {
           window.Total(), window.Least(), window.Most(), window.Fairness()};
 }
 
-// Returns the means of total and fairness over time, and the least and most of what flows carried
-// on average in the windows in which they were active.
+// Returns the means over time of the total and of the fairness, and the lowest and highest mean
+// rate of a flow in the windows in which it was active.
 Line MeanOf(const std::vector<ThroughputWindow>& windows) {
   ThroughputWindow flows = windows.front();
   std::fill(flows.rates.begin(), flows.rates.end(), 0);

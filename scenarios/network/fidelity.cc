@@ -11,7 +11,7 @@ namespace legacy {
 
 std::string ClockWarning(Fidelity fidelity, const Network& network) {
   constexpr double kShort = 100;  // nanoseconds
-  // Cards and switches of RoCEv2 count picoseconds.
+  // NICs and switches of RoCEv2 compute in picoseconds.
   if (fidelity != Fidelity::kPacket || network.request.transport.roce) return "";
   int64_t fastest = 0;
   for (const fabric::Link& link : network.topology.Links()) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kMostNodes = 1 << 24;
 constexpr double kLatestStart = 1e9;  // seconds; fits int64 nanoseconds
 
-// Throws Error where a list has another number of flows than it announced.
+// Throws Error if a list has a different number of flows than it announced.
 void CheckCount(const std::string& where, int64_t announced, size_t found) {
   if (announced == static_cast<int64_t>(found)) return;
   throw Error(where, std::to_string(found) + " flows",
@@ -128,7 +128,7 @@ ListedFlows ReadHpccFlows(const std::string& path, std::string text) {
 }  // namespace
 
 FlowReader FlowReaderOf(const std::string& text) {
-  constexpr size_t kHead = 4096;  // comments in front of a list may be as long
+  constexpr size_t kHead = 4096;  // comments before a list may be this long
   WordLines lines("", text.substr(0, kHead), {'#'});
   if (!lines.Advance()) return nullptr;
   const std::string first = lines.Word(0);

@@ -21,7 +21,7 @@ namespace {
 constexpr uint64_t kPatternStream = 0x7061747465726EULL;  // keeps these draws apart from others
 enum Draw : uint64_t { kOrder, kInterval, kSource, kDestination, kSize };
 
-// HostWorkers finds workers by their hosts.
+// HostWorkers maps hosts to their workers.
 class HostWorkers {
  public:
   explicit HostWorkers(const Network& network) : hosts_(network.topology, network.numbers) {
@@ -51,13 +51,13 @@ class HostWorkers {
   std::unordered_map<int, int> workers_;
 };
 
-// Returns the start in seconds as a time.
+// Returns the start, which is given in seconds, as a time.
 TimeNs ParseStart(const std::string& text, const std::string& where) {
   constexpr double kLatest = 1e9;  // seconds; fits int64 nanoseconds
   return std::llround(1e9 * ParseNumber(text, where + ": start", 0, kLatest));
 }
 
-// Reads a row of source, destination, bytes unless flows are endless, and start.
+// Reads a row of source, destination, bytes (unless flows are endless) and start.
 FlowRequest ParseFlow(const CsvRows& row, const HostWorkers& hosts, bool endless) {
   const std::string where = row.Where();
   const std::vector<std::string> fields(row.Cells().begin(), row.Cells().end());
@@ -142,7 +142,7 @@ std::vector<FlowRequest> Permutation(int workers, int64_t bytes, uint64_t seed) 
     const uint64_t hash = HashWords({kPatternStream, seed, i, kOrder});
     std::swap(order[i - 1], order[Reduce(hash, i)]);
   }
-  std::vector<FlowRequest> flows;  // one cycle through all workers in random order
+  std::vector<FlowRequest> flows;  // this is one cycle through all workers in random order
   for (int i = 0; i < workers; ++i) {
     flows.push_back({order[i], order[(i + 1) % workers], bytes, 0});
   }
@@ -185,7 +185,7 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   settings.RejectUnread();
   const auto workers = static_cast<uint64_t>(network.placement.Workers());
   const double interval =
-      // Seconds between arrivals.
+      // These are the seconds between arrivals.
       sizes.Mean() / (load * NicBytesPerSecond(network));
   std::vector<FlowRequest> flows;
   double now = 0;
@@ -200,7 +200,8 @@ std::vector<FlowRequest> Poisson(const std::string& text, uint64_t seed, const N
   return flows;
 }
 
-// Returns the positions of flows by their starts, and of those that start at once in their order.
+// Returns the positions of flows in the order of their starts; those that start at the same time
+// keep their order.
 std::vector<size_t> ByStart(const std::vector<FlowRequest>& flows) {
   std::vector<size_t> order(flows.size());
   std::iota(order.begin(), order.end(), 0);
@@ -209,11 +210,11 @@ std::vector<size_t> ByStart(const std::vector<FlowRequest>& flows) {
   return order;
 }
 
-// Numbers the flows between each pair of workers, so that each has a connection of its own. Where
-// they are more than there are lanes, the lanes are given again, from the first flow's on.
+// Numbers the flows between each pair of workers, so that each has its own connection. If there are
+// more flows than lanes, the lanes are assigned again, beginning with the first flow's.
 std::vector<FlowRequest> WithConnections(std::vector<FlowRequest> flows, const Network& network) {
   const int most = network.stripes->MostLanes();
-  std::unordered_map<uint64_t, int> lanes;  // next one, by workers
+  std::unordered_map<uint64_t, int> lanes;  // next lane, by the two workers
   for (const size_t i : ByStart(flows)) {
     FlowRequest& flow = flows[i];
     int& next =
@@ -286,8 +287,8 @@ void FlowListGraph::OnDelivered(const fabric::Flow&, fabric::FlowSink&) { ++deli
 
 void FlowListGraph::OnWake(uint64_t, fabric::FlowSink& sink) { SendDue(sink); }
 
-// Sends the flows that are due. Only the next start is in the engine's queue, however long the list
-// is.
+// Sends the flows that are due. Only the next start is in the engine's queue, no matter how long
+// the list is.
 void FlowListGraph::SendDue(fabric::FlowSink& sink) {
   const TimeNs now = sink.Now() - origin_;
   while (next_ < order_.size() && flows_[order_[next_]].start <= now) {

@@ -29,7 +29,7 @@ fabric::EngineFactory Watched(fabric::EngineFactory factory, const MeasureOption
                     });
 }
 
-// Samplers record telemetry, and queues, where they are asked for.
+// Samplers record telemetry and queues if these are requested.
 class Samplers {
  public:
   explicit Samplers(const MeasureOptions& options)
@@ -70,8 +70,8 @@ Measurement MeasureFlows(const PreparedExperiment& prepared, Fidelity fidelity,
   return m;
 }
 
-// Measures endless flows. The run continues for a window, so that what is under way at its end
-// counts.
+// Measures endless flows. The run continues for one more window, so that messages in flight at its
+// end count.
 Measurement MeasureEndless(const PreparedExperiment& prepared, Fidelity fidelity,
                            const MeasureOptions& options) {
   const auto wall = WallClock::now();
@@ -155,7 +155,7 @@ bool SendsEqualPairs(const fabric::CollectiveSpec& spec) {
   return lengths.size() <= 1;
 }
 
-// Returns the path where all workers and servers have equal links to one switch, else nothing.
+// Returns the path if all workers and servers have equal links to one switch, else nothing.
 std::optional<fabric::UniformPath> StarPath(const Network& network) {
   const fabric::Topology& topology = network.topology;
   std::optional<fabric::UniformPath> path;

@@ -27,7 +27,7 @@ double Share(TimeNs part, TimeNs whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
-// Adds what became of a flow; empty fields where nothing is known.
+// Adds the record of a flow; fields are empty if nothing is known.
 void AddRoce(const fabric::Topology& topology, const std::optional<fabric::RoceFlow>& roce,
              std::vector<std::string>& fields) {
   if (!roce) {
@@ -219,7 +219,7 @@ std::string QueuesCsv(const PreparedExperiment& prepared,
 
 namespace {
 
-// Adds the rates and queues of links to the trace, which begin at `start`.
+// Adds the rates and queues of links to the trace; they begin at `start`.
 void AddCounters(const fabric::Topology& topology, const Measurement& m, const std::string& links,
                  TimeNs start, Trace& trace) {
   for (const fabric::DirectedLink link :

@@ -1,4 +1,4 @@
-// Prepares an experiment: its algorithm, fidelities and flows, and what measuring it would cost.
+// Prepares an experiment: its algorithm, fidelities and flows, and the cost of measuring it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ bool WithinLimit(const Experiment& experiment, double flows) {
   return flows <= static_cast<double>(experiment.options.flow_limit);
 }
 
-// Returns the step's time at flow fidelity, or nothing where there would be too many flows.
+// Returns the step's time at flow fidelity, or nothing if there would be too many flows.
 std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorithm algorithm) {
   const std::unique_ptr<Network> network = BuildNetwork(NetworkFor(experiment, algorithm));
   if (!WithinLimit(experiment, FlowsOf(experiment, algorithm, *network))) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<TimeNs> ScoutTime(const Experiment& experiment, CollectiveAlgorith
   return simulator.Simulate(TrafficOf(experiment, algorithm, *network, 0), 0).total;
 }
 
-// Builds the network with switches of nodes that sum; null where it has none.
+// Builds the network with the switches of nodes that sum; null if it has none.
 std::unique_ptr<Network> NodesNetwork(const Experiment& experiment) {
   try {
     return BuildNetwork(NetworkFor(experiment, CollectiveAlgorithm::NvlsAllReduce));
@@ -117,7 +117,7 @@ void PrepareFlows(PreparedExperiment& prepared) {
   }
 }
 
-// Throws Error where there are too many flows, before anything is built for each of them.
+// Throws Error if there are too many flows, before anything is built for each of them.
 void CheckFlows(const PreparedExperiment& prepared) {
   const double flows = FlowCount(prepared);
   if (WithinLimit(prepared.experiment, flows)) return;
@@ -179,7 +179,7 @@ double FlowCount(const PreparedExperiment& prepared) {
 }
 
 std::string FlowWallTime(double flows) {
-  // Flows a second: those of a ring in order (docs/results/performance.md), and those that meet
+  // Flows per second: for a ring in order (docs/results/performance.md), and for flows that meet
   // everywhere.
   constexpr double kFastest = 15e6, kSlow = 1e6;
   return WallTimeInWords(flows / kFastest) + " to " + WallTimeInWords(flows / kSlow) +

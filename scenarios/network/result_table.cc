@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-// Returns "10 Gbit/s, 1 us", or ranges where links differ.
+// Returns "10 Gbit/s, 1 us", or ranges if links differ.
 std::string LinksText(const fabric::Topology& topology) {
   int64_t least_rate = INT64_MAX, most_rate = 0;
   TimeNs least_delay = kNever, most_delay = 0;
@@ -120,7 +120,8 @@ std::string ShareText(double share) {
   return share < .1 ? fmt::format("{:.2g} %", 100 * share) : fmt::format("{:.0f} %", 100 * share);
 }
 
-// Returns what NICs and switches of RoCEv2 did, a line for each measurement with packets.
+// Returns what NICs and switches of RoCEv2 did, with one line for each measurement at packet
+// fidelity.
 std::string RoceLines(const PreparedExperiment& prepared,
                       const std::vector<Measurement>& measurements) {
   const fabric::Topology& topology = prepared.network->topology;

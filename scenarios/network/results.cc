@@ -14,7 +14,7 @@
 namespace legacy {
 namespace {
 
-// Returns an option's name as a column: pull_bytes.
+// Returns an option's name as the name of a column: pull_bytes.
 std::string ColumnName(std::string option) {
   std::replace(option.begin(), option.end(), '-', '_');
   return option;
@@ -33,7 +33,7 @@ void AddCounters(const Measurement& m, Row& row) {
   row["retransmit_timeouts"] = m.timing.counters.retransmitTimeouts;
 }
 
-// Adds what RoCEv2 counts, 0 where the fidelity has no packets.
+// Adds the counts of RoCEv2, which are 0 if the fidelity has no packets.
 void AddRoce(const Measurement& m, Row& row) {
   const analysis::RoceFigures figures =
       RoceFiguresOf(m.timing.counters, m.timing.links, m.timing.total);

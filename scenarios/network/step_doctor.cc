@@ -23,7 +23,7 @@ TimeNs LowerMedian(std::vector<TimeNs> times) {
   return *middle;
 }
 
-// Hops of a link's two ends from the nearest host. All links of a tier have the same.
+// The hops from a link's two ends to the nearest host. They are equal for all links of a tier.
 using TierKey = std::pair<int, int>;
 
 std::string TierName(const TierKey& tier) {
@@ -39,7 +39,7 @@ TimeNs MeanTime(const std::vector<RecordedFlow>& flows) {
   return flows.empty() ? 0 : std::llround(sum / static_cast<double>(flows.size()));
 }
 
-// Returns a sentence without its end; empty where no flow waited.
+// Returns a sentence without its end; empty if no flow waited.
 std::string CongestionText(const Congestion& congestion, bool of_flows) {
   if (congestion.waiting == 0) return "";
   const auto share = [&](int64_t flows) {
@@ -91,7 +91,7 @@ class Doctor {
 
  private:
   struct Outcome {
-    TimeNs time = 0;  // what remedies are judged by
+    TimeNs time = 0;  // time by which remedies are judged
     fabric::StepTiming timing;
   };
 
@@ -103,7 +103,7 @@ class Doctor {
     outcome.time = outcome.timing.total;
     return outcome;
   }
-  // Simulates what is diagnosed on a network.
+  // Simulates what is being diagnosed on a network.
   Outcome Simulate(const fabric::EngineRequest& request,
                    const fabric::EngineFactory& factory) const {
     if (!diagnosis_.of_flows) return SimulateStep(*step_.traffic, request, factory);
@@ -197,12 +197,12 @@ void Doctor::TryCodec() {
   const size_t before = diagnosis_.remedies.size();
   TryScale({Bound::kCodec, "encode", "encoding twice as fast"}, {.encode = .5});
   TryScale({Bound::kCodec, "decode", "decoding twice as fast"}, {.decode = .5});
-  if (diagnosis_.remedies.size() < before + 2) return;  // one of them is the whole codec
+  if (diagnosis_.remedies.size() < before + 2) return;  // one of the two equals the whole codec
   TryScale({Bound::kCodec, "codec", "encoding and decoding twice as fast"},
            {.encode = .5, .decode = .5});
 }
 
-// Simulates the network as it is, and finds which flows waited behind pauses.
+// Simulates the network without changes, and finds which flows waited because of pauses.
 Doctor::Outcome Doctor::SimulateAsItIs() {
   if (!network_.transport.roce) return Simulate(network_, factory_);
   diagnosis_.knows_pauses = factory_(network_)->Name() == NameOf(Fidelity::kPacket);
@@ -215,7 +215,7 @@ Doctor::Outcome Doctor::SimulateAsItIs() {
 
 void Doctor::FindCongestion(const std::vector<RecordedFlow>& flows) {
   Congestion& congestion = diagnosis_.congestion;
-  std::map<fabric::DirectedLink, std::pair<double, int64_t>> roots;  // time, flows
+  std::map<fabric::DirectedLink, std::pair<double, int64_t>> roots;  // time, number of flows
   for (const RecordedFlow& flow : flows) {
     if (!flow.roce) continue;
     ++congestion.flows;
@@ -231,7 +231,7 @@ void Doctor::FindCongestion(const std::vector<RecordedFlow>& flows) {
       roots.begin(), roots.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   congestion.root = network_.topology->LinkName(worst->first);
   congestion.behind = worst->second.second;
-  // Flows that waited for the root and are no victims go through it.
+  // Flows that waited because of the root, but are not victims, go through it.
   std::map<int, std::set<int>> senders;
   std::map<int, int64_t> arriving;
   int64_t through = 0;

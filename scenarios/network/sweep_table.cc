@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLeastText = 8;  // characters that shortening leaves of a swept value
 
-// Returns a line without the spaces at its end.
+// Returns a line without trailing spaces.
 std::string WithoutEnd(std::string line) { return line.erase(line.find_last_not_of(' ') + 1); }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-constexpr size_t kMostValues = 50'000'000;  // links of all samples: 1.2 GB
+constexpr size_t kMostValues = 50'000'000;  // links times samples: 1.2 GB
 
 }  // namespace
 
@@ -63,7 +63,7 @@ class TelemetryRecorder::SampledEngine final : public ForwardingEngine {
   }
 
   TelemetryRecorder& recorder_;
-  std::vector<fabric::LinkActivity> before_;  // at the end of the last window
+  std::vector<fabric::LinkActivity> before_;  // state at the end of the last window
   TimeNs origin_ = 0;
   TimeNs last_ = 0;
 };

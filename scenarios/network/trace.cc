@@ -12,7 +12,7 @@
 namespace legacy {
 namespace {
 
-// Tracks of a process; lanes of flows start at kSend.
+// Tracks of a process; those of flows start at kSend.
 constexpr int kDevice = 0;
 constexpr int kWait = 1;
 constexpr int kSend = 100;
@@ -27,7 +27,7 @@ std::string Named(const TracedStep& step, const std::string& what) {
   return step.name.empty() ? what : step.name + ": " + what;
 }
 
-// A Job is a device's work after its backward pass. Jobs are in the order of arrival.
+// A Job is work of a device after its backward pass. Jobs are in the order of arrival.
 struct Job {
   TimeNs arrival = 0;
   TimeNs work = 0;
@@ -126,7 +126,8 @@ void Trace::AddFlows(const TracedStep& step) {
   }
 }
 
-// Returns the lowest lane that is free from `start` on, as slices of one track must not overlap.
+// Returns the lowest lane that is free from `start` on, because slices of one track must not
+// overlap.
 int Trace::Lane(std::vector<std::vector<TimeNs>>& lanes, int endpoint, TimeNs start, TimeNs end) {
   std::vector<TimeNs>& free = lanes[endpoint];
   size_t lane = 0;

@@ -14,9 +14,9 @@ namespace {
 
 constexpr double kFlowsAWindow = 16;
 
-// A Loaded sums up the links that the load is about.
+// A Loaded sums over the links to which the load applies.
 struct Loaded {
-  double links_per_flow = 0;   // that a flow between two hosts crosses on average
+  double links_per_flow = 0;   // number of them that a flow between two hosts crosses on average
   double bits_per_second = 0;  // sum of their rates
 };
 
@@ -31,7 +31,7 @@ Loaded LoadedLinks(bool core, const fabric::Topology& topology, const fabric::Pl
   for (fabric::DirectedLink link = 0; link < links; ++link) {
     if (loaded(link)) sum.bits_per_second += static_cast<double>(topology.MeanRate(link));
   }
-  // All pairs of few hosts, else each host with some others.
+  // If there are few hosts, these are all pairs, else each host with some others.
   constexpr size_t kMostOthers = 64;
   const size_t hosts = endpoints.size();
   const size_t step = std::max<size_t>(1, hosts / kMostOthers);
@@ -103,7 +103,7 @@ BackgroundTraffic::BackgroundTraffic(const BackgroundRequest& request, const std
     : sizes_(FlowSizes::FromText(request.sizes, key)),
       endpoints_(std::move(endpoints)),
       seed_(seed) {
-  // Headers are a part of the load.
+  // The load includes headers.
   const double overhead = static_cast<double>(transport.FrameBytes()) / transport.segmentBytes;
   const double bits = 8 * overhead * sizes_.Mean();
   if (request.demands > 0) {
@@ -121,7 +121,7 @@ BackgroundTraffic::BackgroundTraffic(const BackgroundRequest& request, const std
   }
 }
 
-// Makes a source of each demand, between the first hosts at its nodes.
+// Makes a source for each demand, between the first hosts at its nodes.
 void BackgroundTraffic::AddDemands(const std::vector<fabric::Demand>& demands, double bits_per_flow,
                                    double scale, const std::string& key,
                                    const fabric::Topology& topology,
@@ -202,7 +202,7 @@ class BackgroundTraffic::Graph : public fabric::FlowGraph {
  private:
   struct Host {
     int64_t window = 0;
-    std::vector<Arrival> arrivals;  // those of the window
+    std::vector<Arrival> arrivals;  // arrivals of the window
     size_t next = 0;
   };
 

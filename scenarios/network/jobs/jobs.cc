@@ -27,7 +27,7 @@ std::vector<std::string> JobKeys() {
   return keys;
 }
 
-// Returns what `call` returns. Errors gain the location, unless they have it.
+// Returns what `call` returns. Errors get the location as a prefix, unless they already have it.
 template <class Call>
 auto At(const std::string& where, Call call) {
   try {
@@ -114,8 +114,8 @@ void PlaceJob(PlacedJob& job, const Network& network, const HostNames& hosts, in
   }
 }
 
-// Returns the hosts that the jobs need where the topology has no size of its own: as many as they
-// name, of which "7" and "host7" are one, and those that they ask for.
+// Returns the number of hosts that the jobs need if the topology has no size of its own: the hosts
+// that they name, where "7" and "host7" are the same, and those that they request by number.
 int HostsNeeded(const std::vector<JobRequest>& requests) {
   std::set<std::string> named;
   int highest = 0;
@@ -136,8 +136,8 @@ int HostsNeeded(const std::vector<JobRequest>& requests) {
   return std::max(highest, static_cast<int>(named.size()) + others);
 }
 
-// A JobGraph runs the repetitions of a job one after the other, on its endpoints among those of all
-// jobs.
+// A JobGraph runs the repetitions of a job one after the other, on the job's endpoints among those
+// of all jobs.
 class JobGraph : public fabric::FlowGraph {
  public:
   explicit JobGraph(const PlacedJob& job) : job_(job) {}
@@ -169,7 +169,8 @@ class JobGraph : public fabric::FlowGraph {
   }
 
  private:
-  // A Sink moves flows of the job's own endpoints to those of all jobs.
+  // A Sink translates flows between the job's own endpoints to flows between the endpoints of all
+  // jobs.
   class Sink : public fabric::FlowSink {
    public:
     Sink(fabric::FlowSink& sink, const PlacedJob& job) : sink_(sink), job_(job) {}
@@ -211,7 +212,7 @@ class JobGraph : public fabric::FlowGraph {
   const PlacedJob& job_;
   TimeNs origin_ = 0;
   std::unique_ptr<fabric::StepGraph> step_;
-  std::vector<TimeNs> ends_;  // from the job's start
+  std::vector<TimeNs> ends_;  // times since the job's start
 };
 
 // Runs the jobs of `chosen` on one engine. `timing` gets total, counters and links.
@@ -254,7 +255,7 @@ double SecondsOfPackets(const PreparedJobs& prepared) {
     const Experiment& e = job.request.experiment;
     CostEstimate estimate(*job.network);
     estimate.Add(TrafficOf(e, *e.algorithm, *job.network, 0), e.options.repeat);
-    seconds += 2 * estimate.Seconds();  // alone, and together
+    seconds += 2 * estimate.Seconds();  // the jobs run alone, and then together
   }
   return seconds;
 }

@@ -18,11 +18,11 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// Bytes of a sparse message's value: fp32 value and 32-bit index.
+// The bytes of a value in a sparse message: an fp32 value and a 32-bit index.
 constexpr int64_t kValueBytes = 8;
 constexpr int64_t kDenseBytes = 4;  // bytes of an fp32 value
 
-// Returns one value for each worker, where the list has one for all or one for each.
+// Returns one value for each worker; the list has one for all workers or one for each.
 template <typename Value>
 std::vector<Value> ForEach(std::vector<Value> list, int workers, const std::string& option,
                            const std::string& text) {
@@ -35,8 +35,8 @@ std::vector<Value> ForEach(std::vector<Value> list, int workers, const std::stri
   return list;
 }
 
-// Returns the bytes of the values that a density leaves of a dense message: at least one value,
-// rounded down.
+// Returns the bytes of the values that remain of a dense message at a density: the number of values
+// is rounded down, and is at least one.
 int64_t SparseBytes(int64_t dense, double density) {
   constexpr double kRounding = 1e-9;  // 0.01 x 300 is 3, not 2.9999999999999996
   const double elements = static_cast<double>(dense / kDenseBytes);
@@ -79,8 +79,8 @@ void ReadNetwork(Experiment& e) {
   if (e.automatic) e.fidelities = {Fidelity::kFlow};
 }
 
-// Returns the bytes of the union of `workers` random supports of density d, n (1 - (1 - d)^workers)
-// values, at most the dense form.
+// Returns the bytes of the union of `workers` random supports of density d, which has n (1 - (1 -
+// d)^workers) values, but at most those of the dense form.
 int64_t UnionBytes(const Experiment& e, double workers) {
   double mean = 0;
   for (const double density : e.density) mean += density / e.Workers();
@@ -107,8 +107,8 @@ std::vector<int64_t> SumBytes(const Experiment& e, CollectiveAlgorithm algorithm
   return sums;
 }
 
-// Throws Error where a list of flows is given with options of a collective, which it does not read.
-// A file of flows names hosts, so that placements have no meaning either.
+// Throws Error if a list of flows is given together with options of a collective, which it does not
+// read. A file of flows names hosts, so placements have no meaning either.
 void RefuseUnread(const ExperimentOptions& options) {
   const bool file = !options.flows.empty();
   if (!file && options.pattern.empty()) return;
@@ -167,8 +167,8 @@ void CheckExchange(const Experiment& e) {
   }
 }
 
-// Reads the length of a run of endless flows. Analytic fidelity is left out where the user did not
-// ask for it.
+// Reads the length of a run of endless flows. Analytic fidelity is left out unless the user asked
+// for it.
 void ReadDuration(Experiment& e) {
   const ExperimentOptions& options = e.options;
   const std::string& duration = options.duration.text();
@@ -228,7 +228,7 @@ int64_t PullBytes(const Experiment& e) {
   return e.density.empty() ? e.dense_bytes : std::min(all, e.dense_bytes);
 }
 
-// Returns the size of part `index` of `parts` that differ by at most a byte.
+// Returns the size of part `index` of `parts` that differ by at most one byte.
 int64_t Part(int64_t total, int parts, int index) {
   return total / parts + (index < total % parts ? 1 : 0);
 }
@@ -319,7 +319,7 @@ fabric::StepTraffic TrafficOf(const Experiment& e, CollectiveAlgorithm algorithm
       bucket.ready.push_back(RoundedTime(static_cast<double>(*e.options.compute) * factor * share));
     }
     bucket.calls.push_back({SpecOf(e, algorithm, network, b), {}});
-    traffic.deviceFree = bucket.ready;  // that of the last bucket
+    traffic.deviceFree = bucket.ready;  // the last bucket's counts
     traffic.buckets.push_back(std::move(bucket));
   }
   return traffic;

@@ -16,7 +16,7 @@ std::string Topologies() {
   return Join(names, ", ");
 }
 
-// Options of the topology, its links and where workers stand.
+// Options of the topology, its links, and the placement of workers.
 OptionTable<FabricOptions> OptionsOfTopology() {
   return {
       WithAlias(Text<&FabricOptions::topology>(

@@ -30,7 +30,7 @@ void WriteAll(int file, const std::string& text) {
 
 [[noreturn]] void RunChild(pid_t parent, int file, const std::function<std::string(int)>& work,
                            int index) {
-  // A parent that a signal ends leaves nothing that computes.
+  // If a signal ends the parent, no child continues to compute.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   std::string answer;

@@ -15,19 +15,19 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// The measurement does not say how fast a link without a limit is, nor how long a packet takes from
-// one namespace to the next. These values are assumed.
+// The measurement states neither the rate of a link without a limit, nor the time that a packet
+// takes from one namespace to the next. These values are assumed.
 constexpr int64_t kUnlimitedBps = 10'000'000'000;
 constexpr int64_t kUnlimitedQueue = 100'000'000;
 constexpr TimeNs kHop = 10'000;
-// Headers of IPv4 and TCP with timestamps, and bytes of ns-3's link layer (PPP).
+// The headers of IPv4 and TCP with timestamps, and the bytes of ns-3's link layer (PPP).
 constexpr int kHeaders = 52;
 constexpr int kPpp = 2;
 constexpr int kRepetitions = 5;
 
 // --- Facts ---------------------------------------------------------------------------------------
 
-// A Facts is a CSV file with its columns by name.
+// A Facts object is a CSV file whose columns have names.
 class Facts {
  public:
   Facts(const std::string& name, const std::string& text) : rows_(CsvCells(name, text)) {
@@ -121,8 +121,8 @@ LinuxCase WanCase(const Facts& facts, size_t row) {
 
 // --- Networks ------------------------------------------------------------------------------------
 
-// Returns `amount` (a rate or bytes) for ns-3's frames, of which a full one is shorter or longer
-// than a measured one.
+// Returns `amount` (a rate or bytes) converted to ns-3's frames, of which a full one is shorter or
+// longer than a measured one.
 int64_t Scaled(const LinuxCase& one, int64_t amount) {
   const double factor = static_cast<double>(one.mtu + kPpp) / (one.mtu + one.link_header);
   return std::llround(static_cast<double>(amount) * factor);
@@ -137,8 +137,8 @@ fabric::Port PortOf(const LinuxCase& one, const LinuxHost& host, int64_t rate_bp
   return port;
 }
 
-// Hosts whose own token bucket shapes them are ends of the shaped links. An emulator's links begin
-// behind the hosts.
+// Hosts that are shaped by their own token bucket are ends of the shaped links. The links of an
+// emulator begin after the hosts.
 void BuildStar(const LinuxCase& one, fabric::Topology& topology, fabric::Placement& placement) {
   const int middle = topology.AddSwitch("middle");
   for (size_t i = 0; i < one.hosts.size(); ++i) {
@@ -170,7 +170,7 @@ fabric::Transport TransportOf(const LinuxCase& one) {
   transport.SetMtu(one.mtu);
   transport.socketBufferBytes = kBuffer;
   if (one.shaped_hosts) {
-    // A token bucket is one queue for all sockets, and refuses what it has no room for.
+    // A token bucket has one queue for all sockets, and refuses data for which it has no room.
     const int64_t queue = Scaled(one, one.hosts.front().queue_bytes);
     transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
     transport.attributes["legacy::HostQueueDisc::Limit"] = std::to_string(queue);
@@ -180,7 +180,7 @@ fabric::Transport TransportOf(const LinuxCase& one) {
 
 // --- Operations ----------------------------------------------------------------------------------
 
-// Flows that start at once, in this order.
+// Flows that all start at once, in this order.
 class FlowsAtOnce : public fabric::FlowGraph {
  public:
   explicit FlowsAtOnce(std::vector<fabric::Flow> flows) : flows_(std::move(flows)) {}
@@ -196,12 +196,14 @@ class FlowsAtOnce : public fabric::FlowGraph {
   size_t arrived_ = 0;
 };
 
-// Returns N blocks of a ring all-gather. The largest one follows from the fluid time: it crosses
-// N - 1 links, one after the other. Blocks other than it and the smallest one are taken as equal.
+// Returns the N blocks of a ring all-gather. The size of the largest one follows from the fluid
+// time: it crosses N - 1 links, one after the other. All blocks except for this one and the
+// smallest one are assumed to be equal.
 std::vector<int64_t> RingBlocks(const LinuxCase& one) {
-  // Host 6 of 8 has the largest block: only then is the fluid time of the row of eight rates right.
+  // Host 6 of 8 has the largest block: otherwise the fluid time of the row with eight rates would
+  // be wrong.
   constexpr size_t kLargestOf8 = 6;
-  constexpr double kLargestOf4 = 6.0 / 13;  // of all bytes, from the fluid times
+  constexpr double kLargestOf4 = 6.0 / 13;  // share of all bytes, from the fluid times
   constexpr double kLargestPartOf8 = 4.0 / 13;
   const size_t count = one.hosts.size();
   const auto bytes = static_cast<double>(one.bytes);
@@ -274,13 +276,13 @@ std::unique_ptr<fabric::FlowGraph> GraphOf(const LinuxCase& one) {
   return std::make_unique<fabric::StepGraph>(TrafficOf(SpecOf(one)));
 }
 
-// Returns what went before: the operation itself, or one byte there and one back.
+// Returns the traffic before the operation: the operation itself, or one byte there and one back.
 std::unique_ptr<fabric::FlowGraph> Before(const LinuxCase& one) {
   if (one.warm) return GraphOf(one);
   return std::make_unique<FlowsAtOnce>(std::vector<fabric::Flow>{{0, 1, 1, 0}, {1, 0, 1, 0}});
 }
 
-// Runs a graph to its end, after a second in which queues and buckets settle. Returns its time.
+// Runs a graph to its end, after one second in which queues and buckets settle. Returns its time.
 TimeNs Run(fabric::Engine& engine, fabric::FlowGraph& graph) {
   constexpr TimeNs kRest = 1'000'000'000;
   const TimeNs start = engine.Now() + kRest;
@@ -289,7 +291,7 @@ TimeNs Run(fabric::Engine& engine, fabric::FlowGraph& graph) {
   return engine.Now() - start;
 }
 
-// Returns the times of some repetitions on one engine. On cold connections there is one.
+// Returns the times of some repetitions on one engine. On cold connections there is only one.
 std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t seed) {
   fabric::Topology topology;
   fabric::Placement placement;

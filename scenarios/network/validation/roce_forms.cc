@@ -1,4 +1,4 @@
-// Checks of RoCEv2 with closed forms: goodput, incast, shares of ports, go-back-n, and the fixed
+// Checks of RoCEv2 against closed forms: goodput, incast, shares of ports, go-back-n, and the fixed
 // points of congestion controls.
 #include <cmath>
 #include <numeric>
@@ -56,7 +56,8 @@ RoceFigure Ring(int workers) {
   return Within(static_cast<double>(ours), static_cast<double>(form), 2e-3);
 }
 
-// Returns the share of flow 3, which is alone, or of flow 0, one of three.
+// Returns the share of flow 3, which is alone at its port, or that of flow 0, which is one of
+// three.
 RoceFigure PortShare(const std::string& options, const fabric::Topology& topology, bool alone,
                      double expected, double tolerance, TimeNs from) {
   const std::vector<double> shares = SharesOfPorts(options, topology, from);
@@ -64,8 +65,8 @@ RoceFigure PortShare(const std::string& options, const fabric::Topology& topolog
   return Within(shares[alone ? 3 : 0] / sum, expected, tolerance);
 }
 
-// Goodput of go-back-n where one frame in 100 is lost: (1 - p) / (1 + p (m - 1)) of the line, m
-// frames from a lost one until the sender goes back.
+// Returns the goodput of go-back-n if one frame in 100 is lost: (1 - p) / (1 + p (m - 1)) of the
+// line rate, where m is the number of frames from a lost one until the sender goes back.
 RoceFigure GoBackN() {
   constexpr double kLoss = 0.01;
   constexpr int64_t kBytes = 40'000'000;
@@ -82,7 +83,8 @@ RoceFigure GoBackN() {
                 (1 - kLoss) / (1 + kLoss * (frames - 1)), 0.03);
 }
 
-// Lossless frames that random fabrics lose, and what is left of frames, bytes and pauses.
+// Counts the lossless frames that random fabrics lose, and the fabrics in which frames, bytes or
+// pauses are left.
 RoceFigure Headroom(uint64_t fabrics) {
   int64_t wrong = 0;
   for (uint64_t seed = 0; seed < fabrics; ++seed) {
@@ -96,10 +98,10 @@ RoceFigure Headroom(uint64_t fabrics) {
   return AtMost(static_cast<double>(wrong), 0);
 }
 
-// Frames of 1,000 bytes, as in the equations of DCQCN.
+// Frames have 1,000 bytes, as in the equations of DCQCN.
 const std::string kDcqcnFrames = "mtu=918,header=82,message-header=0,buffer=64MiB";
 
-// A SettledCase is N long flows of DCQCN at their fixed point.
+// A SettledCase has N long flows of DCQCN at their fixed point.
 struct SettledCase {
   int flows;
   int64_t gbps;
@@ -108,11 +110,12 @@ struct SettledCase {
 };
 
 constexpr fabric::EcnThresholds kPaperMarks = {5e3, 200e3, 0.01};
-// The same line, so far that the queue of eight flows does not swing beyond it.
+// The same line, extended so that the queue of eight flows does not swing beyond it.
 constexpr fabric::EcnThresholds kPaperLine = {5e3, 1955e3, 0.1};
 constexpr fabric::EcnThresholds kProductionMarks = {400e3, 1600e3, 0.2};
 
-// Share of marked frames over p*: that of CoNEXT'16 for its receiver, that of cycles for the other.
+// Returns the share of marked frames, and p*: that of CoNEXT'16 for its receiver, that of cycles
+// for the other receiver.
 RoceFigure FixedPointMarks(const SettledCase& one) {
   constexpr double kTolerance = 0.3;
   const std::string np = one.np;
@@ -134,19 +137,20 @@ RoceFigure FixedPointMarks(const SettledCase& one) {
   return check;
 }
 
-// HPCC: U = eta + N W_AI / (B T).
+// Returns the utilisation of HPCC: U = eta + N W_AI / (B T).
 RoceFigure HpccUtilisation(int flows) {
   constexpr int kMtu = 1000;
   const LongFlows ours = RunLong("mtu=1000,cc=hpcc", flows, kRate, 2 * kMs, 6 * kMs);
-  // A full frame there and its ACK back, over two links each; telemetry of one switch.
+  // A full frame and the ACK that answers it cross two links each; they have the telemetry of one
+  // switch.
   const double frames = 8e9 * (2 * (kMtu + 82 + 10) + 2 * (86 + 10)) / kRate;
   const double trip = 4 * kDelay + frames;
-  // The senders' links carry 8 bytes of telemetry less than the receiver's.
+  // The senders' links carry 8 bytes of telemetry less per frame than the receiver's.
   const double share = SumOf(ours) * (kMtu + 92.0) / (kMtu + 84.0);
   return Within(share, 0.95 + flows * 80 * 8e9 / (kRate * trip), 0.01);
 }
 
-// Adds flows, many to one and a ring, whose times follow from rates and headers.
+// Adds flows, incasts and a ring, whose times follow from rates and headers.
 void AddTimes(RoceChecks& checks) {
   for (const auto& [rate, mtu] : {std::pair{25, 4096}, {100, 4096}, {100, 1024}, {800, 256}}) {
     checks.Add(
@@ -164,8 +168,8 @@ void AddTimes(RoceChecks& checks) {
   checks.Add("ring all-reduce of 8 MB, 16 workers", "ns", "0.2 %", 0, [] { return Ring(16); });
 }
 
-// Adds flows that share a line through ports: the shares that PFC gives them, and congestion
-// controls.
+// Adds flows that share a line through ports: the shares that result from PFC, and those of
+// congestion controls.
 void AddShares(RoceChecks& checks) {
   const std::string small = kPlain + ",buffer=1MiB";
   checks.Add(
@@ -193,7 +197,7 @@ void AddShares(RoceChecks& checks) {
              [=] { return Within(VictimRate(kPlain + ",buffer=2MiB"), .2, .1); });
 }
 
-// Adds lost frames: what go-back-n sends again, and that PFC loses none.
+// Adds lost frames: what go-back-n sends again, and that PFC loses no frames.
 void AddLosses(RoceChecks& checks) {
   checks.Add("go-back-n, one frame in 100 lost", "of the line", "3 %", 3, GoBackN);
   checks.Add("10,000 random fabrics with PFC: what is lost or left", "frames", "none", 0,

@@ -1,4 +1,5 @@
-// Checks of RoCEv2 with trains of frames: their times and events beside those of single frames.
+// Checks of RoCEv2 with trains of frames: their times and events, compared with those of single
+// frames.
 #include <cmath>
 
 #include "analysis/recorded_table.h"
@@ -12,18 +13,18 @@ namespace {
 
 using fabric::RoceTrial;
 
-// A TrainCase is flows, or a ring all-reduce, that are run with trains and without.
+// A TrainCase has flows, or a ring all-reduce, that are run with trains and without them.
 struct TrainCase {
   std::string name;
   std::string options;
-  std::function<fabric::Topology()> topology;  // without one: a ring on a fat-tree
+  std::function<fabric::Topology()> topology;  // empty: a ring on a fat-tree
   std::vector<fabric::Flow> flows;
-  double tolerance = 0;  // of the time of each flow
-  double fewer = 0;      // events, at least so many times
+  double tolerance = 0;  // relative tolerance of the time of each flow
+  double fewer = 0;      // factor by which there are fewer events, at least
   bool quick = false;
 };
 
-// What a run with trains, or without, comes to.
+// The result of a run with trains, or without them.
 struct TrainRun {
   std::vector<TimeNs> times;
   double events = 0;
@@ -45,7 +46,7 @@ TrainRun RunTrains(const TrainCase& one, const std::string& train) {
   return {trial.Arrived(), static_cast<double>(trial.Counters().events)};
 }
 
-// Returns the time of the flow whose time differs most, or the events.
+// Returns the time of the flow whose time differs most, or the numbers of events.
 RoceFigure CompareTrains(const TrainCase& one, bool events) {
   const TrainRun single = RunTrains(one, "1");
   const TrainRun trains = RunTrains(one, "8");

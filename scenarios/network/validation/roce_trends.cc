@@ -1,5 +1,5 @@
-// Checks of RoCEv2 with what papers say. Rows that need a paper's own testbed compare the sign
-// alone.
+// Checks of RoCEv2 against what papers say. Rows that would need a paper's own testbed compare only
+// the sign.
 #include <numeric>
 
 #include "base/error.h"
@@ -12,7 +12,8 @@ namespace {
 
 using fabric::RoceTrial;
 
-// Ring of five switches, host i sends to i + 2 (CoNEXT'17). Returns 1 where it deadlocks.
+// In a ring of five switches, host i sends to host i + `distance` (CoNEXT'17). Returns 1 if it
+// deadlocks.
 RoceFigure RingDeadlock(const std::string& topology, const std::string& options, int distance,
                         bool expected) {
   fabric::TopologyRequest request;
@@ -32,8 +33,8 @@ RoceFigure RingDeadlock(const std::string& topology, const std::string& options,
   return {dead, expected ? 1.0 : 0.0, dead == (expected ? 1 : 0)};
 }
 
-// Mean time of 48 messages of 1 MB on four leaves with four spines, in microseconds, that meet on
-// uplinks and at hosts.
+// Returns the mean time, in microseconds, of 48 messages of 1 MB on four leaves with four spines.
+// The messages meet on uplinks and at hosts.
 double MeanTimeOfMessages(const std::string& options) {
   fabric::TopologyRequest request;
   request.text = "leaf-spine:leaves=4,hosts=4,spines=4";
@@ -50,7 +51,8 @@ double MeanTimeOfMessages(const std::string& options) {
          (1e3 * static_cast<double>(arrived.size()));
 }
 
-// Returns the rate of a flow alone at its port over the mean of three at another.
+// Returns the rate of a flow that is alone at its port, divided by the mean rate of three at
+// another port.
 double PortRatio(const std::string& options, TimeNs from) {
   const std::vector<double> shares = SharesOfPorts(options, TwoPorts(kRate, false), from);
   return 3 * shares[3] / (shares[0] + shares[1] + shares[2]);

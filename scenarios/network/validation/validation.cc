@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Tolerance for times of the sample: other machines' C libraries and small changes of an engine
-// move them by less.
+// The tolerance for the times of the sample: the C libraries of other machines, and small changes
+// to an engine, change times by less.
 constexpr double kSampleTolerance = 0.01;
 
 using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
@@ -54,8 +54,8 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
   return chosen;
 }
 
-// Returns the folder of the CSV files that came with the toolkit: in its sources, else where it is
-// installed.
+// Returns the folder of the CSV files that came with the toolkit: in its sources, or else where it
+// is installed.
 fs::path RecordedFolder() {
   const fs::path source = LEGACY_VALIDATION_SOURCE_DIR;
   return fs::is_directory(source) ? source : fs::path(LEGACY_VALIDATION_INSTALL_DIR);
@@ -85,7 +85,7 @@ void Check(const ValidationOptions& options) {
   if (!options.document.empty()) ReadWholeFile(options.document);
 }
 
-// Prints a section's result and keeps it. A sample has rows that are recorded as its limits too.
+// Prints a section's result and stores it. In a sample, rows that are recorded are limits, too.
 void Keep(SectionResult& result, const ValidationOptions& options, std::ostream& text) {
   if (options.sample) {
     Print(result.csv, text);

@@ -10,8 +10,8 @@
 namespace legacy {
 namespace {
 
-// Bounds of analytic - flow in percent. Flows that share a link all end late, where those that take
-// turns end one by one, and whoever waits for the first of them continues earlier.
+// Bounds of analytic - flow in percent. Flows that share a link all end late, while flows that take
+// turns end one by one, and workers that wait for the first of them continue earlier.
 struct Bounds {
   double least;
   double most;
@@ -19,7 +19,7 @@ struct Bounds {
 constexpr Bounds kOverNodes{-15, 5};
 constexpr Bounds kOverOthers{-35, 10};
 
-// Fabrics with at least 17 hosts, as a parameter server has one of its own.
+// Fabrics with at least 17 hosts, because a parameter server has a host of its own.
 const std::vector<std::string>& AnalyticFabrics() {
   static const std::vector<std::string> fabrics{
       "star",
@@ -55,7 +55,7 @@ std::vector<AnalyticCase> AnalyticCases(bool sample) {
   return cases;
 }
 
-// Returns the time at a fidelity; nothing where the fabric has no switches for the algorithm.
+// Returns the time at a fidelity; nothing if the fabric has no switches for the algorithm.
 std::optional<TimeNs> TimeAt(const AnalyticCase& one, const std::string& fidelity) {
   try {
     return Measure(Prepare(ExperimentOf({one.Options()}, {fidelity})), {}).front().Time();

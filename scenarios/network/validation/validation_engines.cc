@@ -78,8 +78,8 @@ std::vector<ValidationCase> BusCases() {
           {ring + "bytes=80MB", false, 8900}};
 }
 
-// Returns the share of a link that headers and ACKs leave, where the link carries as much data one
-// way as the other.
+// Returns the share of a link that headers and ACKs leave, if the link carries as much data in one
+// direction as in the other.
 double Efficiency(const fabric::Transport& transport, int64_t bytes) {
   const int64_t wire = transport.WireBytes(bytes) + transport.AckWireBytes(bytes);
   return static_cast<double>(bytes) / static_cast<double>(wire);
@@ -171,7 +171,7 @@ SectionResult ValidateCollectives(const SectionRun& run) {
                 {}};
   result.csv.rows = ForkRows(run, NamesOf(cases), [&](int i) { return CollectiveRow(cases[i]); });
   for (const ValidationRow& row : result.csv.rows) {
-    // Their closed forms are estimates.
+    // The closed forms of these algorithms are estimates.
     if (row[0].starts_with("double-tree") || row[0].starts_with("nvls")) continue;
     result.Expect(std::abs(std::stod(row[2])) <= 0.1,
                   "collectives: " + row[0] + ": analytic is off by " + row[2] + " %");
@@ -189,7 +189,7 @@ SectionResult ValidateCollectives(const SectionRun& run) {
 
 namespace {
 
-// A case counts as congested where a link is shared for more than this part of its time.
+// A case counts as congested if a link is shared for more than this part of its time.
 constexpr double kContended = 0.01;
 
 enum Column {

@@ -12,9 +12,9 @@ namespace {
 constexpr double kLinuxMedianPercent = 5;
 constexpr double kNinthPercent = 15;
 constexpr double kWorstFactor = 2;
-// Messages of fewer frames say more about the token buckets of the measurement than about TCP.
+// Messages with fewer frames say more about the token buckets of the measurement than about TCP.
 constexpr double kFewFrames = 30;
-// The class of cases in which the flow engine, which has no queues, is not held to the factor.
+// The class of cases for which the flow engine, which has no queues, need not meet the factor.
 constexpr const char* kStarved = "starved queue";
 
 enum LinuxColumn {
@@ -48,7 +48,7 @@ ValidationRow LinuxRow(const LinuxCase& one) {
   return row;
 }
 
-// Returns how far a ratio is from 1, as a factor of at least 1.
+// Returns the ratio or its inverse, whichever is at least 1.
 double Factor(const ValidationRow& row, int column) {
   const double ratio = std::stod(row[column]);
   return std::max(ratio, 1 / ratio);
@@ -56,7 +56,7 @@ double Factor(const ValidationRow& row, int column) {
 
 double PercentOf(double factor) { return 100 * (factor - 1); }
 
-// Errors of some rows at one fidelity.
+// The errors of some rows at one fidelity.
 struct Errors {
   double median = 0;  // %
   double ninth = 0;   // 90th percentile, %
@@ -138,7 +138,7 @@ void SummariseLinux(SectionResult& result) {
 SectionResult ValidateLinux(const SectionRun& run) {
   std::vector<LinuxCase> cases = LinuxCases();
   if (run.sample) {
-    // Incasts into short queues depend on the last bit of the C library.
+    // The results of incasts into short queues depend on the last bit of the C library.
     std::erase_if(
         cases, [](const LinuxCase& one) { return one.bytes > 100'000 || one.operation == "ps"; });
   }

@@ -1,5 +1,5 @@
-// Validation section that compares all-reduces with bus bandwidths which others published for NCCL.
-// docs/results/validation.md names their sources.
+// The validation section that compares all-reduces with bus bandwidths which others have published
+// for NCCL. docs/results/validation.md names the sources.
 #include <cmath>
 
 #include "ns3-module/fabric/collective/tuning.h"
@@ -12,27 +12,28 @@ namespace legacy {
 namespace {
 
 constexpr double kTargetPercent = 10;
-constexpr int kChannels = 8;         // of nodes with 8 NICs
-constexpr int kChannelsInside = 24;  // of rings inside one node, as NCCL has them on H100
-// One ring of more workers takes longer than all channels together: it has more turns of its own.
+constexpr int kChannels = 8;         // in nodes with 8 NICs
+constexpr int kChannelsInside = 24;  // for rings inside one node, as NCCL has them on H100
+// With more workers, one ring takes longer than all channels together, because it has more turns of
+// its own.
 constexpr int kMostInOneRing = 256;
 
-// NVLink of an H100 as NCCL's source has it: 18 links of 20.6 GB/s.
+// The NVLink of an H100 according to NCCL's source: 18 links of 20.6 GB/s.
 constexpr const char* kNvLink = "2966.4Gbps";
 
-// What NCCL's search finds on such nodes: NVLink, and 48 GB/s for each of 8 NICs of 400 Gbit/s
-// (sm90SpeedArrayInter in src/graph/search.cc).
+// The rates that NCCL's search finds on such nodes: NVLink, and 48 GB/s for each of 8 NICs of 400
+// Gbit/s (sm90SpeedArrayInter in src/graph/search.cc).
 constexpr fabric::NodeLinks kFound = {370.8, 48, 8};
 
-// A PublishedCase is an all-reduce on nodes of H100 with a NIC of 400 Gbit/s for each.
+// A PublishedCase is an all-reduce on nodes of H100s, each with a NIC of 400 Gbit/s.
 struct PublishedCase {
   int nodes;
-  int gpus;  // of a node
+  int gpus;  // in each node
   const char* bytes;
-  const char* collective;  // auto: NCCL's choice, with the protocol
+  const char* collective;  // auto: NCCL chooses it and the protocol
   const char* protocol;
-  const char* as;    // what was published
-  double published;  // GB/s; 0: NCCL's own cost model says
+  const char* as;    // how the value was published
+  double published;  // GB/s; 0: the value is that of NCCL's own cost model
   bool target;       // whether the target holds for it
   bool quick;
 
@@ -71,7 +72,7 @@ constexpr PublishedCase kCases[] = {
     {32, 8, "16MiB", kNvls, "simple", "cost model", 0, false, true},
 };
 
-// Links have no delay, as the protocols' times have the wire in them.
+// Links have no delay, because the protocols' times include that of the wire.
 std::string OptionsOf(const PublishedCase& one, int channels) {
   const std::string network = one.nodes == 1
                                   ? std::string("topo=star bandwidth=") + kNvLink
@@ -89,14 +90,14 @@ std::string OptionsOf(const PublishedCase& one) {
   return OptionsOf(one, one.nodes == 1 ? kChannelsInside : kChannels);
 }
 
-// Returns the bus bandwidth of nccl-tests in GB/s.
+// Returns the bus bandwidth in GB/s as nccl-tests defines it.
 double BusBandwidth(const Experiment& experiment, double nanoseconds) {
   const double factor =
       BusFactor(fabric::CollectiveAlgorithm::RingAllReduce, experiment.Workers()).value();
   return static_cast<double>(experiment.bytes.front()) / nanoseconds * factor;
 }
 
-// A Simulated has what was simulated at flow fidelity, and what NCCL's cost model says of it.
+// A Simulated has the result at flow fidelity, and that of NCCL's cost model.
 struct Simulated {
   std::string what;
   double bus;    // GB/s

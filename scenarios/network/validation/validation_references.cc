@@ -1,4 +1,4 @@
-// Validation sections that compare our engines with published figures of others.
+// Validation sections that compare our engines with the published figures of others.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,8 @@ namespace {
 constexpr double kMathisPercent = 20;
 #endif
 
-// Returns the ring's time on our own model: hosts in a circle, each link with that rate and
-// latency, no headers, no ACKs, one frame for each message.
+// Returns the ring's time in our own model: hosts in a circle, links with the given rate and
+// latency, no headers, no ACKs, and one frame for each message.
 TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   fabric::Topology topology;
   fabric::Placement placement;
@@ -48,7 +48,7 @@ TimeNs OwnRingAllReduceNs(const AstraRing& ring, int64_t bytes) {
   return fabric::StepSimulator(fabric::MakeAnalyticEngine, request).Simulate(traffic, 0).total;
 }
 
-// Returns the part of AstraRingAllReduceNs that is not the network's.
+// Returns the part of AstraRingAllReduceNs that is not spent in the network.
 int64_t AstraBesidesNetworkNs(const AstraRing& ring) {
   const int64_t chunk = ring.bytes / ring.splits / ring.workers;
   const auto memory = static_cast<int64_t>(static_cast<double>(chunk) / ring.memory_gb_per_second);
@@ -70,7 +70,7 @@ int64_t AstraRingAllReduceNs(const AstraRing& ring) {
 }
 
 SectionResult ValidateAstraSim(const SectionRun&) {
-  // Constant of tests/rt_template of astra-sim, at each rank.
+  // The constant in tests/rt_template of astra-sim, at each rank.
   constexpr int64_t kCommitted = 117'780;
   const AstraRing ring;
   const int64_t formula = AstraRingAllReduceNs(ring);
@@ -85,7 +85,7 @@ SectionResult ValidateAstraSim(const SectionRun&) {
   result.document = {result.csv};
   result.Expect(formula == kCommitted,
                 "astra-sim: the closed form gives " + std::to_string(formula));
-  // Our engine rounds each message's time up, theirs down.
+  // Our engine rounds each message's time up, and theirs rounds it down.
   result.Expect(formula <= own && own <= formula + ring.splits * 2 * (ring.workers - 1),
                 "astra-sim: our engine gives " + std::to_string(own));
   return result;

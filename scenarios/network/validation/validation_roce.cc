@@ -1,5 +1,5 @@
-// Validation section that holds RoCEv2 against results of ASTRA-sim's RDMA model, closed forms, and
-// what papers say.
+// The validation section that compares RoCEv2 with results of ASTRA-sim's RDMA model, closed forms,
+// and what papers say.
 #include "analysis/recorded_table.h"
 #include "base/error.h"
 #include "ns3-module/helper/roce-anchors.h"
@@ -47,7 +47,7 @@ ValidationRow RowOf(const RoceCheck& check) {
           done.holds ? "yes" : "no"};
 }
 
-// Returns the rows of a part, with the columns that its table shows.
+// Returns the rows of one part, with the columns that its table shows.
 ValidationTable TableOf(const std::string& name, const std::string& part,
                         const ValidationTable& all, const ValidationRow& columns,
                         const std::vector<int>& shown) {

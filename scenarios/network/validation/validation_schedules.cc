@@ -16,8 +16,9 @@ namespace {
 constexpr int kTraces = 20;
 constexpr double kMedianPercent = 10;
 
-// Returns a drawn trace of a mobile line: a value a second for a minute, lognormal around 8 Mbit/s
-// (sigma 0.7) and alike for a few seconds (autoregressive, 0.8), with nothing in one of 20 seconds.
+// Returns a drawn trace of a mobile line: one value per second for a minute, lognormal around 8
+// Mbit/s (sigma 0.7), correlated over a few seconds (autoregressive, 0.8), and 0 in one of 20
+// seconds.
 std::string DrawnTrace(uint64_t number) {
   constexpr int kSeconds = 60;
   constexpr double kMedianMbps = 8;
@@ -42,7 +43,7 @@ struct ScheduleCase {
   std::string name;
   std::string schedule;
   std::string bytes;
-  std::string delay;  // of each of the two links
+  std::string delay;  // delay of each of the two links
   bool quick = false;
 };
 
