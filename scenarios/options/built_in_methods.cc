@@ -51,17 +51,17 @@ void AddStatic(Table& table) {
   // topk-rbf is FFT's control: it has the same quantiser and sends as many bytes.
   table.Add("topk-rbf", "topk+rbf").bytes_of = "fft@0.85";
   table.Add("local-sgd", "dense").local_steps = 4;
-  // With the constants of OpenDiLoCo, whose workers make 500 steps between exchanges.
+  // These are the constants of OpenDiLoCo, whose workers make 500 steps between exchanges.
   Method& diloco = table.Add("diloco", "dense");
   diloco.local_steps = 50;
   diloco.outer = "nesterov:rate=0.7,momentum=0.9";
-  // Sarfi et al., 2025: values of 2 bits, and residuals that are forgotten.
+  // Sarfi et al., 2025: values have 2 bits, and residuals are forgotten over time.
   Method& sparse = table.Add("sparseloco", "topk:decay=0.95+maxmin:bits=2");
   sparse.local_steps = 50;
   sparse.outer = "sgd";
 }
 
-// Adds LEGACY for each kind of parameter. The plain names are those over Top-K.
+// Adds LEGACY for each kind of parameter. The names without a scheme are those over Top-K.
 void AddLegacy(Table& table) {
   for (const char* scheme : {"topk", "qsgd", "powersgd"}) {
     const std::string tail = std::string(scheme) == "topk" ? "" : std::string("-") + scheme;
@@ -74,8 +74,8 @@ void AddLegacy(Table& table) {
   table.Add("legacy-both-reversed", "topk", "legacy-both").reversed = true;
 }
 
-// Adds adaptive policies. Windows are parts of the run, so that every policy acts in a short run;
-// papers state steps or epochs.
+// Adds adaptive policies. Their windows are parts of the run, so that every policy acts even in a
+// short run; papers state steps or epochs.
 void AddAdaptive(Table& table) {
   table.Add("lgreco", "topk", "lgreco:period=10%");
   table.Add("lgreco-qsgd", "qsgd", "lgreco:period=10%");

@@ -1,4 +1,4 @@
-// Options of compression.
+// The options of compression.
 #include "compress/policies/legacy_table.h"
 #include "scenarios/options/option_forms.h"
 

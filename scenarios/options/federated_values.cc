@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-// Calls what names an option of its own in its messages, which then begin with the key.
+// Calls a function whose messages name an option of its own, and lets them begin with the key.
 template <class Call>
 void Named(const std::string& key, Call call) {
   try {
@@ -26,7 +26,7 @@ void Named(const std::string& key, Call call) {
   }
 }
 
-// Returns the collectives among clients: all-reduces, then all-gathers, without servers.
+// Returns the collectives among clients without a server: all-reduces, then all-gathers.
 std::vector<fabric::CollectiveAlgorithm> Exchanges() {
   std::vector<fabric::CollectiveAlgorithm> algorithms;
   for (const fabric::Payload payload : {fabric::Payload::Sum, fabric::Payload::Concat}) {
@@ -34,7 +34,7 @@ std::vector<fabric::CollectiveAlgorithm> Exchanges() {
       const bool server = algorithm == fabric::CollectiveAlgorithm::ParameterServer ||
                           algorithm == fabric::CollectiveAlgorithm::ShardedParameterServer;
       const bool nvls =
-          algorithm == fabric::CollectiveAlgorithm::NvlsAllReduce;  // inside a machine
+          algorithm == fabric::CollectiveAlgorithm::NvlsAllReduce;  // works inside a machine only
       if (!server && !nvls) algorithms.push_back(algorithm);
     }
   }

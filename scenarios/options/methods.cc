@@ -17,8 +17,8 @@
 namespace legacy {
 namespace {
 
-// Returns `text` with an option of its first stage, where the scheme has that option and the text
-// does not set it.
+// Returns `text` with an option added to its first stage, if the scheme has that option and the
+// text does not set it.
 std::string WithOption(const std::string& text, const std::string& name, const std::string& value) {
   std::vector<Stage> stages = ParseStages(text);
   if (!stages.front().options.emplace(name, value).second) return text;
@@ -41,7 +41,7 @@ bool TakesIndexCoding(const std::string& scheme) {
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = method.scheme;
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
-  // A scheme that applies momentum before it compresses takes over the training's.
+  // A scheme that applies momentum before it compresses takes over the momentum of the training.
   if (!MakeScheme(text)->Traits().owns_momentum) return text;
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
   return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
@@ -54,8 +54,8 @@ double ParameterOf(const Method& method, const Scenario& scenario, const Paramet
   return spec.Kind() == ParameterKind::kDensity ? scenario.density : spec.fallback;
 }
 
-// Returns true where error feedback stays on for every parameter that the policy may choose: QSGD,
-// which diverges with few bits, has none with many either.
+// Returns true if error feedback stays on for every parameter that the policy may choose. QSGD
+// diverges with few bits, so it has no error feedback with many bits either.
 bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   const ParameterSpec& spec = scheme.Parameter();
   return scheme.UsesErrorFeedback(ParameterOf(method, scenario, spec)) &&
@@ -63,7 +63,7 @@ bool UsesErrorFeedback(const Scheme& scheme, const Method& method, const Scenari
           (scheme.UsesErrorFeedback(spec.minimum) && scheme.UsesErrorFeedback(spec.maximum)));
 }
 
-// Returns true where the method keeps residuals. No option takes them away from a scheme that needs
+// Returns true if the method keeps residuals. No option can turn them off for a scheme that needs
 // them.
 bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& scenario) {
   if (scheme.Traits().needs_error_feedback) return true;
@@ -84,8 +84,8 @@ bool IsLegacyTable(const Method& method) {
 
 bool IsUniform(const Method& method) { return method.policy == "uniform"; }
 
-// Returns the text of LEGACY's schedule. The scenario's schedule has densities; methods of other
-// parameters have their own or none.
+// Returns the text of LEGACY's schedule. The scenario's schedule has densities; methods with other
+// parameters have their own schedule or none.
 std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
                            const ParameterSpec& spec) {
   if (!method.legacy_schedule.empty() || spec.Kind() != ParameterKind::kDensity)
@@ -93,8 +93,8 @@ std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
   return scenario.legacy_schedule;
 }
 
-// Returns true where the schedule is solved for a volume: always except where it is given and used
-// as it is.
+// Returns true if the schedule is solved for a volume: always, unless it is given and used as it
+// is.
 bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
   return *scenario.volume || ScheduleTextOf(method, scenario, spec).empty();
 }
@@ -103,7 +103,8 @@ bool IsAuto(const Method& method) {
   return ParseStages(method.policy).front().name == "legacy-auto";
 }
 
-// Returns the policy's text. With equal volume in bytes, LEGACY's own policy solves for bytes.
+// Returns the policy's text. If methods have equal volume in bytes, LEGACY's own policy solves for
+// bytes.
 std::string PolicyText(const Method& method, const Scenario& scenario) {
   if (!IsAuto(method) || *scenario.volume != VolumeMeasure::kBytes) return method.policy;
   std::vector<Stage> stages = ParseStages(method.policy);
@@ -115,7 +116,7 @@ bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && method.bytes_of.empty() && spec.Kind() == ParameterKind::kDensity;
 }
 
-// Returns the parameter whose messages are as long as those of the scheme that method.bytes_of
+// Returns the parameter with which messages are as long as those of the scheme that method.bytes_of
 // names.
 double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
                         std::span<const Unit> units) {

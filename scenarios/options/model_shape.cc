@@ -27,13 +27,13 @@ namespace fs = std::filesystem;
 constexpr double kFloatBytes = 4;
 constexpr double kMostWork = 1e18;  // largest number of multiply-adds or bytes of an operation
 constexpr size_t kMostTensors = 1'000'000;
-constexpr int64_t kMostBatch = 1 << 20;  // that of --batch
+constexpr int64_t kMostBatch = 1 << 20;  // the same limit as that of --batch
 const std::vector<std::string> kKinds = {"conv", "linear", "batchnorm", "elementwise", "pool"};
 
-// A ShapeBuilder makes the shape from either form of a file.
+// A ShapeBuilder makes a shape from either form of a file.
 class ShapeBuilder {
  public:
-  // Adds a tensor to the operation that is added next. Throws Error naming `key`.
+  // Adds a tensor to the operation that is added next. Throws Error that names `key`.
   void AddTensor(const std::string& name, const std::string& shape, const std::string& key) {
     if (name.empty()) throw Error(key, name, "a name");
     if (!names_.insert(name).second) throw Error(key, name, "each name once");
@@ -214,7 +214,7 @@ double ModelShape::MultiplyAdds() const {
 }
 
 ModelShape ParseModelShape(const std::string& text, const std::string& where) {
-  // Only YAML has a key at the beginning of a line.
+  // Only a YAML file has a key at the beginning of a line.
   const bool yaml =
       text.rfind("operations:", 0) == 0 || text.find("\noperations:") != std::string::npos;
   ModelShape shape = yaml ? ReadYamlShape(ParseYaml(text, where), where) : ReadList(text, where);

@@ -1,4 +1,4 @@
-// Options of the network, and of the clock.
+// The options of the network and of the clock.
 #include "base/parse.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/step/synchronisation.h"
@@ -134,7 +134,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           kUsual | kReadByClients | kOfMethods,
   };
   AddToAll(options, kMayReplay);
-  // Merging decides what is compressed, so that a replay may not change it.
+  // Merging decides what is compressed, so a replay must not change it.
   options.push_back(Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
                                             "bucket size, in bytes of dense fp32 gradient") |
                     kReadByClients);

@@ -20,9 +20,10 @@ Method MethodOf(const std::string& name, const std::string& scheme, const std::s
   return method;
 }
 
-// Returns LEGACY's preset. Split, layer densities and residuals are those of the authors' code. The
-// phases have the same average of 0.1 %, loose first, in the ratio of 9 to 1 (ours, because the
-// paper's own densities are not public), with a bound as the paper writes it.
+// Returns LEGACY's preset. The split, the densities of layers and the residuals are those of the
+// authors' code. The phases have the same average density of 0.1 %, the higher one first, in a
+// ratio of 9 to 1 (our choice, because the paper's own densities are not public), with a bound as
+// written in the paper.
 Preset Legacy() {
   return {"paper-legacy",
           "LEGACY: A Lightweight Dynamic Gradient Compression Strategy for Distributed Deep "
@@ -39,9 +40,9 @@ Preset Legacy() {
            MethodOf("legacy-both", "topk", "legacy-both", 0, "1.8%,0.18%/0.2%,0.02%")}};
 }
 
-// Returns the preset of the authors' ResNet-18: rank 4 as the uniform rank, 1,000 dense steps, and
-// ranks from half to twice of it. The policy decides every epoch, by 10 steps of worker 0's
-// error-fed gradients, with 10,000 steps of the error axis.
+// Returns the preset of the authors' ResNet-18: a uniform rank of 4, 1,000 dense steps, and ranks
+// from half to twice the uniform rank. The policy decides in every epoch, from 10 steps of worker
+// 0's error-fed gradients, with 10,000 steps of the error axis.
 Preset Lgreco() {
   const std::string policy =
       "lgreco:accumulate=10,alpha=1,beta=2,gamma=0.5,metric=l2,source=local,steps=10000";
@@ -55,7 +56,7 @@ Preset Lgreco() {
 }
 
 // Returns the preset of the exponential runs: DGC's sampled threshold with plain residuals, factors
-// from 10 to 1,000, windows of 500 steps.
+// from 10 to 1,000, and windows of 500 steps.
 Preset Gravac() {
   const std::string policy =
       "gravac:gain=energy,omega=0.01,probe=levels,scaling=exponential,theta_max=1000,theta_min=10,"
@@ -74,15 +75,15 @@ Preset Gravac() {
        MethodOf("gravac-0.9", "sampled", policy + "0.9", 0.1)}};
 }
 
-// Returns Top-K with FFT's quantiser and as many bytes as FFT.
+// Returns Top-K with FFT's quantiser and the same number of bytes as FFT.
 Method TopKOfFft() {
   Method method = MethodOf("topk-rbf", "topk+rbf:bits=10,range=calibrated", "uniform");
   method.bytes_of = "fft+rbf:bits=10@0.85";
   return method;
 }
 
-// Returns the preset of FFT with theta .85 and 10 bits, whose range the first steps set, without
-// residuals; and of Top-K with the same quantiser.
+// Returns the preset of FFT, with theta .85 and 10 bits, whose range the first steps set, without
+// residuals; it also has Top-K with the same quantiser.
 Preset Fft() {
   return {"paper-fft",
           "FFT-based Gradient Sparsification for the Distributed Training of Deep Neural Networks, "
@@ -94,8 +95,8 @@ Preset Fft() {
            TopKOfFft()}};
 }
 
-// Returns the preset of ranks 2 and 1 and of Top-K with 99 % and 10 %, decided every 10 epochs. All
-// matrices are compressed.
+// Returns the preset of ranks 2 and 1, and of Top-K with 99 % and 10 %, which are decided every 10
+// epochs. All matrices are compressed.
 Preset Accordion() {
   const std::string scheme = "powersgd:min_rate=0";
   return {

@@ -174,8 +174,9 @@ std::string PrintScenario(const Scenario& scenario) {
 
 namespace {
 
-// Returns the method of "topk+rbf@5%", a scheme for every layer with its parameter; nothing where
-// the name is no scheme. Throws Error where a scheme of that name does not take the options.
+// Returns the method that a text such as "topk+rbf@5%" gives, which is a scheme for every layer
+// with its parameter; nothing if the name is not a scheme. Throws Error if a scheme of that name
+// does not support the options.
 std::optional<Method> MethodOfScheme(const std::string& name) {
   const size_t at = name.find('@');
   Method method;

@@ -1,4 +1,4 @@
-// Checks of a scenario: what does not depend on one option alone.
+// Checks of a scenario that do not concern a single option.
 #include <algorithm>
 #include <set>
 
@@ -13,7 +13,7 @@
 namespace legacy {
 namespace {
 
-// Throws Error where options that only a training reads differ from their defaults, as nothing is
+// Throws Error if options that only a training reads differ from their defaults, because nothing is
 // trained.
 void CheckShape(const Scenario& s) {
   LoadModelShape(s.layers);
@@ -25,7 +25,7 @@ void CheckShape(const Scenario& s) {
   }
 }
 
-// Throws Error where steps that are timed as a shape's cannot be.
+// Throws Error if steps that are to be timed like a shape's cannot be.
 void CheckTimesOf(const Scenario& s) {
   if (s.times_of.empty()) return;
   LoadModelShape(s.times_of);
@@ -47,7 +47,7 @@ void CheckTimesOf(const Scenario& s) {
   }
 }
 
-// Throws Error where options of local steps have no method that reads them.
+// Throws Error if options of local steps are given, but no method reads them.
 void CheckLocal(const Scenario& s) {
   bool local = false, outer = false;
   for (const std::string& name : s.policies) {
@@ -66,7 +66,7 @@ void CheckLocal(const Scenario& s) {
   }
 }
 
-// Checks a shape, or that nothing is asked for that shapes alone have.
+// Checks a shape, or that no option is set that only shapes have.
 void CheckDrawn(const Scenario& s) {
   if (!s.layers.empty()) {
     CheckShape(s);
@@ -88,7 +88,7 @@ void CheckMethods(const Scenario& s) {
   }
 }
 
-// Checks the algorithms of collectives, with what only some of them take.
+// Checks the algorithms of collectives, with the options that only some of them have.
 void CheckCollectives(const Scenario& s) {
   const Scenario defaults;
   if (*s.aggregation != Transfer::kPeers &&
@@ -96,7 +96,7 @@ void CheckCollectives(const Scenario& s) {
     throw Error("network.aggregation", s.aggregation.text(),
                 "collective, where network.allreduce or network.allgather is chosen");
   }
-  // Returns true where an all-reduce or all-gather may be an algorithm that `takes` says.
+  // Returns true if an all-reduce or all-gather may be an algorithm for which `takes` is true.
   const auto some = [&](bool (*takes)(fabric::CollectiveAlgorithm)) {
     const auto one = [&](const auto& algorithm) { return !algorithm || takes(*algorithm); };
     return *s.aggregation == Transfer::kPeers && (one(*s.allreduce) || one(*s.allgather));
@@ -132,7 +132,7 @@ void CheckLearning(const Scenario& s) {
     throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),
                 "at most training.learning_rate, " + FormatNumber(s.learning_rate));
   }
-  // Steps and epochs are compared when it is known how long an epoch is.
+  // Steps and epochs are compared later, when the length of an epoch is known.
   for (size_t i = 1; i < s.decay_steps.size(); ++i) {
     const StepCount &before = s.decay_steps[i - 1], &now = s.decay_steps[i];
     if (before.InEpochs() != now.InEpochs()) continue;
@@ -142,7 +142,7 @@ void CheckLearning(const Scenario& s) {
   }
 }
 
-// Checks what shows the network: ns-3's own files, traces, attributes.
+// Checks outputs about the network: ns-3's own files, traces and attributes.
 void CheckNetworkOutputs(const Scenario& s) {
   if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
     throw Error("network.fidelity", s.fidelity.text(),

@@ -1,5 +1,5 @@
-// The table of options. Together with the files of its sections (option_forms.h) it is the only
-// place that knows keys, flags, texts and checks of single values.
+// The table of options. Together with the files of its sections (option_forms.h), it is the only
+// place that has keys, flags, texts and checks of single values.
 #include <algorithm>
 
 #include "base/error.h"

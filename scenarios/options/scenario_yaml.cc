@@ -68,7 +68,7 @@ struct Setting {
   YAML::Mark mark;
 };
 
-// Returns NAME:key=value,..., with the given separator, of a map {NAME: {key: value}}.
+// Returns NAME:key=value,..., with the given separator, for a map {NAME: {key: value}}.
 std::string NamedSettings(const std::string& name, const std::vector<Setting>& settings,
                           const std::string& separator) {
   std::vector<std::string> texts;
@@ -76,7 +76,7 @@ std::string NamedSettings(const std::string& name, const std::vector<Setting>& s
   return texts.empty() ? name : name + ":" + Join(texts, separator);
 }
 
-// Returns the only entry of a map of one name.
+// Returns the only entry of a map that must have one name.
 std::pair<YAML::Node, YAML::Node> OneName(const YAML::Node& map, const std::string& key,
                                           const std::string& where) {
   if (map.size() != 1) {
@@ -92,7 +92,7 @@ std::vector<Setting> ReadSettings(const YAML::Node& map, const std::string& key,
   ReadMap(map, key, where, [&](const std::string& name, const YAML::Node& value) {
     const std::string option = key + "." + name;
     std::string text;
-    if (value.IsMap()) {  // a congestion control with parameters of its own
+    if (value.IsMap()) {  // a congestion control with its own parameters
       const auto [control, parameters] = OneName(value, option, where);
       text =
           NamedSettings(ScalarText(control, option), ReadSettings(parameters, option, where), "+");
@@ -104,8 +104,8 @@ std::vector<Setting> ReadSettings(const YAML::Node& map, const std::string& key,
   return settings;
 }
 
-// Returns the text of a transport, which may be a map of one name: {roce: {cc: hpcc, pfc: on}}.
-// Errors name the place of the setting without which there would be none, if one alone is wrong.
+// Returns the text of a transport, which may be a map with one name: {roce: {cc: hpcc, pfc: on}}.
+// If removing a single setting would avoid the error, the error names the place of that setting.
 std::string TransportText(const YAML::Node& map, const std::string& key, const std::string& where) {
   const auto [node, options] = OneName(map, key, where);
   const std::string name = ScalarText(node, key);
@@ -128,7 +128,7 @@ std::string TransportText(const YAML::Node& map, const std::string& key, const s
   throw Error::Refusal(MarkText(where, map.Mark()) + *reason);
 }
 
-// Returns the text of an option's value. A target may be a map of one metric: {perplexity: 120}.
+// Returns the text of an option's value. A target may be a map with one metric: {perplexity: 120}.
 std::string OptionText(const YAML::Node& value, const std::string& key, const std::string& where) {
   if (key == "network.transport" && value.IsMap()) return TransportText(value, key, where);
   if (key != "training.target" || !value.IsMap()) return ScalarText(value, key);
@@ -171,7 +171,7 @@ void CheckSection(const std::string& name, const Scenario& scenario) {
 
 void ReadSection(const YAML::Node& section, const std::string& name, const std::string& where,
                  Scenario& scenario) {
-  std::set<std::string> given;  // keys of options, which may be called by their alias
+  std::set<std::string> given;  // keys of given options, which may be called by an alias
   ReadMap(section, name, where, [&](const std::string& key, const YAML::Node& value) {
     const ScenarioOption* option =
         FindOption(OptionsOf(scenario), name + "." + key, OptionNames::kKeys);
@@ -191,7 +191,8 @@ void ReadSection(const YAML::Node& section, const std::string& name, const std::
 }  // namespace
 
 void ReadScenario(const YAML::Node& sections, const std::string& where, Scenario& scenario) {
-  // A preset comes first, wherever it stands, so that the other options of the file override it.
+  // A preset is applied first, wherever it stands, so that the other options of the file override
+  // it.
   if (sections.IsMap() && sections["preset"]) {
     ApplyPreset(ScalarText(sections["preset"], "preset"), scenario);
   }

@@ -1,4 +1,4 @@
-// Options of training.
+// The options of training.
 #include "base/programs/program.h"
 #include "compress/gradients/gradients.h"
 #include "compress/options.h"
