@@ -79,7 +79,7 @@ std::string WorkersFooter(const Scenario& defaults) {
       kExitStatuses);
 }
 
-// AdviseOptions are those that a scenario does not have.
+// AdviseOptions are the options that a scenario does not have.
 struct AdviseOptions {
   std::optional<int64_t> quick;  // steps or rounds of the short training; nothing: the default
   std::optional<int> jobs;       // nothing: one per core
@@ -101,7 +101,7 @@ OptionTable<AdviseOptions> AdviseRows(bool federated) {
   });
 }
 
-// Writes the answer into the study's folder.
+// Writes the answer into the folder of the study.
 void Keep(const std::filesystem::path& folder, const std::string& text, const std::string& json) {
   ReplaceFile(folder / "advice.txt", text);
   ReplaceFile(folder / "advice.json", json);

@@ -22,7 +22,7 @@
 namespace legacy {
 namespace {
 
-// Gradient to try where none is given. It is a matrix, because some methods do not compress
+// The gradient to try if none is given. It is a matrix, because some methods do not compress
 // vectors.
 constexpr const char* kDefaultGradient = "student-t";
 constexpr const char* kDefaultShape = "250x400";
@@ -61,7 +61,7 @@ std::string Headline(const GradientSource& source, const RunOptions& run) {
       source.steps() == 1 ? "" : "s", run.policy, run.repeats);
 }
 
-// Throws Error where there is more than one layer, because --out writes the message of one.
+// Throws Error if there is more than one layer, because --out writes the message of a single layer.
 void CheckOut(const CodecOptions& options, const GradientSource& source) {
   if (options.out.empty()) return;
   TheCodec(options, "--out");
@@ -88,7 +88,7 @@ int Decode(const CodecOptions& options) {
   return 0;
 }
 
-// False where the text has options of a scheme, as in topk:decay=0.5.
+// False if the text has options that belong to a scheme, as in topk:decay=0.5.
 bool IsCodec(const std::string& text) {
   try {
     MakeCodec(text);
@@ -98,7 +98,7 @@ bool IsCodec(const std::string& text) {
   }
 }
 
-// Checks the codec of that text or, where there is none, the scheme or the policy.
+// Checks the codec with that text or, if there is none, the scheme or the policy.
 std::vector<CheckedProperty> CheckMethod(const std::string& text) {
   const std::string name = ParseStages(text).front().name;
   const auto codecs = CodecNames();

@@ -63,7 +63,7 @@ std::string Footer(const std::string& program) {
          kExitStatuses + "Handbook: docs/" + (replays ? "replay" : "index") + ".md.";
 }
 
-// Returns the list that an option asks for, as in --dataset=list; "" where none does.
+// Returns the list that an option requests, as in --dataset=list; "" if none does.
 std::string ListAskedFor(const Scenario& scenario) {
   if (scenario.layers == "list" || scenario.times_of == "list") return ModelShapeTable();
   if (scenario.model == "list") return ModelList();
@@ -72,7 +72,7 @@ std::string ListAskedFor(const Scenario& scenario) {
   return "";
 }
 
-// ScenarioSources are what a command line has besides the options of the table.
+// ScenarioSources has what a command line contains besides the options of the table.
 struct ScenarioSources {
   std::vector<std::string> files;
   std::string preset;
@@ -81,7 +81,8 @@ struct ScenarioSources {
   std::map<std::string, std::string> ns3;
 };
 
-// Adds the options that are not of the table. Returns --resume; null for replays, which have none.
+// Adds the options that are not in the table. Returns --resume; null for replays, which do not have
+// it.
 const CLI::Option* AddOptions(CLI::App& app, bool replays, ScenarioSources& sources,
                               CommandLine& line) {
   if (replays) {
@@ -115,7 +116,7 @@ const CLI::Option* AddOptions(CLI::App& app, bool replays, ScenarioSources& sour
   return resume;
 }
 
-// Lays what was given over a scenario.
+// Applies what the command line gives to a scenario.
 void LayOver(Scenario& scenario, const ScenarioSources& sources,
              const TableOptions<Scenario>& options) {
   for (const std::string& file : sources.files) LoadScenario(file, scenario);

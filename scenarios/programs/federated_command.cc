@@ -50,7 +50,7 @@ bool DrawsGantt(const PlanCommand& command, const Plan& plan) {
   return !command.out.empty() && !plan.rounds.empty() && !plan.exchange;
 }
 
-// Returns the command that asks what these clients should compress.
+// Returns the command that asks for advice on what these clients should compress.
 std::string AdviceOn(const FederatedSection& options) {
   auto words = WordsOfOptions(FederatedOptionRows(), options, FederatedSection(),
                               [](const FederatedOption& row) { return row.Has(kAdvised); });
@@ -70,7 +70,7 @@ void WriteFiles(const PlanCommand& command, const PlanRequest& request, const Pl
   }
 }
 
-// Returns what a plan's page shows besides its tables.
+// Returns what the page of a plan shows besides its tables.
 analysis::RunParts PartsOf(const PlanCommand& command, const PlanRequest& request,
                            const Plan& plan) {
   analysis::RunParts parts;
@@ -116,7 +116,7 @@ std::string TitleOf(const PlanRequest& request, const Plan& plan) {
                      plan.versions);
 }
 
-// Throws Error on options that this plan cannot have.
+// Throws Error on options that this plan does not allow.
 void CheckPlanCommand(const PlanCommand& command, const PlanRequest& request) {
   if (command.tasks && command.out.empty()) {
     throw Error("--tasks", "on", "off without --out, the folder that tasks.csv is written to");
@@ -140,7 +140,7 @@ Plan RunWithProgress(PlanNetworks& networks, bool show, const StopFlag& stop) {
   return plan;
 }
 
-// Prints the plan's tables and what its rounds wait for, and adds them to the page.
+// Prints the plan's tables and what its rounds wait for, and adds both to the page.
 void ReportRounds(const PlanCommand& command, const PlanRequest& request, const Plan& plan,
                   analysis::RunParts& page) {
   page.tables = PlanTables(request, plan);
@@ -152,7 +152,7 @@ void ReportRounds(const PlanCommand& command, const PlanRequest& request, const 
   Print(page.verdict + "\n\n");
 }
 
-// Simulates remedies, prints what they save, and adds it to the page.
+// Simulates remedies, prints what they save, and adds the results to the page.
 void ReportRemedies(const PlanCommand& command, PlanNetworks& networks, const Plan& plan, bool show,
                     const StopFlag& stop, analysis::RunParts& page) {
   const PlanRemedies remedies = RemediesFor(networks.Request());

@@ -34,7 +34,7 @@ constexpr const char* kPopulationDescription =
 
 using namespace option_forms;
 
-// Returns the options with the property.
+// Returns the options that have the property.
 OptionTable<PlanOptions> Rows(OptionProperty property) {
   OptionTable<PlanOptions> rows;
   for (const Option<PlanOptions>& option : PlanRows()) {
@@ -43,7 +43,7 @@ OptionTable<PlanOptions> Rows(OptionProperty property) {
   return rows;
 }
 
-// Returns the options of what is written.
+// Returns the options about the outputs of a plan.
 OptionTable<PlanCommand> OutputsOfPlans() {
   return {
       Text<&PlanCommand::out>("out", "--out", "DIR",
@@ -70,8 +70,8 @@ OptionTable<PopulationCommand> OutputsOfPopulations() {
   };
 }
 
-// Subcommand has a subcommand with its two tables: the options of a plan that have a property, and
-// those of what is written.
+// A Subcommand has two tables of options: those of a plan that have a property, and those about
+// outputs.
 template <class Command>
 class Subcommand {
  public:
@@ -84,7 +84,7 @@ class Subcommand {
   }
   CLI::App& app() { return app_; }
   bool parsed() const { return app_.parsed(); }
-  // Returns what the line gives. Throws Error on values that are not allowed.
+  // Returns the values that the command line gives. Throws Error on values that are not allowed.
   Command Given() const {
     Command command;
     options_.Apply(command.options);

@@ -1,6 +1,6 @@
 // legacy-calibrate measures this machine on one thread and writes a profile, or makes a profile
-// from measurements of legacy-bench-gpu. Its options are no rows of a table, because the parser
-// checks which of them exclude or need each other.
+// from measurements of legacy-bench-gpu. Its options are not rows of a table, because the parser
+// checks which of them exclude or require each other.
 
 #include <malloc.h>
 
@@ -64,15 +64,15 @@ legacy::Profile Measure(const std::string& name, bool quick) {
   return legacy::Calibrate(options);
 }
 
-// Keeps freed memory in the process, as in a program that reuses its buffers: page faults are no
-// part of a codec.
+// Keeps freed memory in the process, as in a program that reuses its buffers: page faults are not
+// part of a codec's time.
 void KeepFreedMemory() {
   constexpr int kMost = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kMost);
   mallopt(M_TRIM_THRESHOLD, kMost);
 }
 
-// Prints, scheme by scheme, what a profile charges for a step divided by the step's time here.
+// Prints, for each scheme, what a profile charges for a step, divided by the step's time here.
 void Check(const std::string& name, int64_t numel, bool quick) {
   const legacy::Profile profile = legacy::LoadProfile(name);
   std::printf("%s: charged over measured; %lld elements, 4 messages to decode\n",

@@ -1,4 +1,4 @@
-// legacy-codec tries codecs on gradients, without training or network.
+// legacy-codec tries codecs on gradients, without a training or a network.
 #include <cstdio>
 
 #include "base/programs/program.h"

@@ -43,7 +43,7 @@ struct Options {
   int tokens = 60;
 };
 
-using Number = long long;  // of printf
+using Number = long long;  // as printf expects it
 
 bool IsText(const CatalogEntry& entry) {
   return entry.format == Format::kWordFiles || entry.format == Format::kText ||
@@ -75,8 +75,8 @@ void List(const Options& options) {
   }
 }
 
-// A ProgressLine rewrites one line on a terminal; elsewhere it prints a line for each source, when
-// it starts.
+// A ProgressLine rewrites one line on a terminal; elsewhere it prints one line for each source,
+// when the source starts.
 class ProgressLine {
  public:
   void operator()(const std::string& url, int64_t done, int64_t total) {
@@ -121,7 +121,7 @@ void PrintCounts(const Ratings& ratings) {
               static_cast<Number>(ratings.EvaluatedUsers().size()));
 }
 
-// Reads every image of a folder whole. Throws Error naming the first broken ones.
+// Reads every image of a folder completely. Throws Error that names the first broken ones.
 void CheckFolder(const CatalogEntry& entry, const fs::path& root) {
   constexpr size_t kNamed = 10;
   const ImageFolder folder(FolderRequest(entry, root, true));
@@ -212,7 +212,7 @@ void ShowText(const Corpus& corpus, const Options& options) {
   const auto sample = (options.test ? corpus.test : corpus.train).tokens();
   std::printf("\n%s text:\n", options.test ? "test" : "training");
   const bool words = corpus.unit == TextUnit::kWords;
-  // A line of characters holds several times as many as words.
+  // A line holds several times as many characters as words.
   const size_t count =
       std::min(sample.size(), static_cast<size_t>(options.tokens) * (words ? 1 : 6));
   for (size_t i = 0; i < count; ++i) {
@@ -241,11 +241,11 @@ void ShowRatings(const Ratings& ratings) {
               ratings.negatives);
 }
 
-// Returns the first images of a folder: of every class one, then of every class the next.
+// Returns the first images of a folder: one of every class, then the next one of every class.
 ImageSet FirstOfClasses(const CatalogEntry& entry, const fs::path& root, bool training,
                         int64_t most) {
   const ImageFolder folder(FolderRequest(entry, root, false));
-  std::vector<std::pair<int64_t, int64_t>> order;  // place within the class, sample
+  std::vector<std::pair<int64_t, int64_t>> order;  // position within the class, sample
   int64_t place = 0;
   for (int64_t i = 0; i < folder.samples(training); ++i) {
     place = i > 0 && folder.label(training, i) == folder.label(training, i - 1) ? place + 1 : 0;

@@ -1,5 +1,5 @@
 // legacy-federated trains federated clients over simulated wide-area networks, and plans such
-// trainings without doing them.
+// trainings without performing them.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -38,7 +38,7 @@ int Run(const legacy::PlanCommand& command) {
 
 int Run(const legacy::PopulationCommand& command) { return legacy::RunPopulationCommand(command); }
 
-// Runs a subcommand, which trains nothing.
+// Runs a subcommand that does not train.
 int Plan(int argc, char** argv) {
   const legacy::FederatedCommandLine line = legacy::ParseFederatedCommandLine(argc, argv);
   if (line.exit) return *line.exit;
@@ -60,7 +60,7 @@ int Train(int argc, char** argv) {
       std::nullopt, legacy::FederatedDefaults());
   if (line.exit) return *line.exit;
   legacy::ValidateFederated(line.scenario);
-  legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
+  legacy::TargetOf(line.scenario);  // throws on a target that the task does not have
   if (line.print_config) return PrintConfig(line.scenario);
   const legacy::RunControl control{.resume = line.resume, .requests = &legacy::CatchRequests()};
   return legacy::ReportRun(
@@ -111,7 +111,7 @@ legacy::OptionTable<DoctorOptions> DoctorRows() {
   });
 }
 
-// Says what the rounds of a run waited for.
+// Prints what the rounds of a run waited for.
 int Doctor(int argc, char** argv) {
   CLI::App app(
       "Says what the rounds of a run wait for, for each method with the first seed. Of a recorded "

@@ -8,7 +8,7 @@
 namespace {
 
 int Run(const legacy::NetworkCommand& command) {
-  static const legacy::StopFlag never = 0;  // one experiment ends at once
+  static const legacy::StopFlag never = 0;  // Ctrl-C ends a single experiment at once
   const bool sweeps = !command.sweeps.empty();
   return legacy::RunNetworkCommand(command, sweeps ? legacy::CatchStop() : never);
 }

@@ -90,7 +90,7 @@ int Main(int argc, char** argv) {
   wanted.pictures = !options.no_pictures;
   const Report report = legacy::analysis::WriteReport(directory, wanted);
   fmt::print("{}", Render(report, *options.format, options.verbose));
-  std::fflush(stdout);  // before the lines on standard error
+  std::fflush(stdout);  // must precede the lines on standard error
   for (const auto& warning : report.warnings) fmt::print(stderr, "warning: {}\n", warning);
   for (const auto& file : report.files) fmt::print(stderr, "wrote {}\n", file.string());
   return 0;

@@ -36,7 +36,7 @@ int Main(int argc, char** argv) {
       std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);
-  legacy::TargetOf(line.scenario);  // refuses a target that the task does not have
+  legacy::TargetOf(line.scenario);  // throws on a target that the task does not have
   std::optional<legacy::Launch> launch;
   if (!line.print_config) launch = legacy::LaunchOf(line.scenario);
   const bool leads = !launch || launch->rank == 0;

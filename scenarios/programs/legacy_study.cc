@@ -41,7 +41,7 @@ using legacy::OptionTable;
 
 constexpr int64_t kMostJobs = 100'000;
 
-// RunFlags are the options that run and resume share.
+// RunFlags has the options that `run` and `resume` share.
 struct RunFlags {
   std::optional<int> jobs;  // nothing: the launcher's default
   legacy::Parsed<legacy::ParseLauncher> launcher = "local";
@@ -90,7 +90,7 @@ void AddRunRows(OptionTable<Whole>& options) {
       options, rows, [](auto& whole) -> auto& { return whole.run; });
 }
 
-// What `run` is asked for.
+// NewStudy has the arguments and options of `run`.
 struct NewStudy {
   std::string file;
   std::string out;
@@ -196,8 +196,8 @@ void AddServe(CLI::App& app, legacy::StudyAction& chosen) {
   });
 }
 
-// Ends this process with its launcher. An mpirun that is killed outright ends its processes in no
-// other way.
+// Makes this process end with its launcher. If an mpirun is killed with SIGKILL, its processes end
+// in no other way.
 void DieWithLauncher() {
   if (std::getenv("OMPI_COMM_WORLD_RANK") || std::getenv("PMI_RANK")) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -210,7 +210,7 @@ legacy::StudyPhase ParsePhase(const std::string& text, const std::string& key) {
              : legacy::StudyPhase::kTrainings;
 }
 
-// What `work` is asked for.
+// StudyWork has the arguments and options of `work`.
 struct StudyWork {
   std::string folder;
   legacy::Parsed<legacy::Given<ParsePhase>> phase = "";

@@ -96,7 +96,8 @@ void WriteDetails(const NetworkOutputs& outputs, const PreparedExperiment& prepa
   if (!outputs.queues.empty()) WriteOutput(outputs.queues, QueuesCsv(prepared, measurements));
 }
 
-// Returns, of the first fidelity, the repetition with the median time; the lower of two.
+// Returns the repetition of the first fidelity that has the median time; of two, the one with the
+// lower time.
 const Measurement& MedianMeasurement(const std::vector<Measurement>& measurements) {
   std::vector<const Measurement*> first;
   for (const Measurement& m : measurements) {
@@ -132,7 +133,7 @@ void Consult(const NetworkCommand& command, const PreparedExperiment& prepared,
   if (!outputs.doctor_json.empty()) WriteOutput(outputs.doctor_json, JsonText(rows));
 }
 
-// Throws Error where the doctor cannot run, before anything is simulated.
+// Throws Error if the doctor cannot run, before anything is simulated.
 void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepared) {
   if (!command.doctor) return;
   TryEngine(FactoryOf(*command.doctor_fidelity, "--doctor-fidelity"), *prepared.network);
@@ -142,7 +143,7 @@ void CheckDoctor(const NetworkCommand& command, const PreparedExperiment& prepar
   }
 }
 
-// Returns the length of the windows of telemetry, 0 where none is asked for. Throws Error where it
+// Returns the length of the windows of telemetry; 0 if none is requested. Throws Error if telemetry
 // cannot be recorded, before anything is simulated.
 TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
   const bool in_trace = !outputs.telemetry_links.empty() && !outputs.trace.empty();
@@ -165,8 +166,8 @@ TimeNs TelemetryWindow(const NetworkOutputs& outputs, const PreparedExperiment& 
   return outputs.telemetry_every->value_or(kDefault);
 }
 
-// Returns the time from sample to sample of queues, 0 where they are not asked for. Throws Error
-// where there are none, before anything is simulated.
+// Returns the time between samples of queues; 0 if samples are not requested. Throws Error if there
+// are no queues, before anything is simulated.
 TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& prepared) {
   if (outputs.queues.empty()) {
     if (*outputs.sample) {
@@ -229,7 +230,7 @@ int RunOne(const NetworkCommand& command) {
   return 0;
 }
 
-// Throws Error where an option has no meaning beside jobs.
+// Throws Error if an option has no meaning together with jobs.
 void CheckJobs(const NetworkCommand& command) {
   for (const char* name : {"flows", "pattern", "duration"}) {
     const Option<ExperimentOptions>& row =
@@ -271,7 +272,7 @@ int RunJobs(const NetworkCommand& command) {
   return 0;
 }
 
-// Ends the simulation of a point.
+// Thrown to end the simulation of a point.
 struct SweepStopped {};
 
 PreparedExperiment PreparePoint(const NetworkCommand& command, const ExperimentOptions& point,
@@ -283,7 +284,7 @@ PreparedExperiment PreparePoint(const NetworkCommand& command, const ExperimentO
   return Prepare(std::move(experiment));
 }
 
-// Finds mistakes and costs before the first simulation, and announces the costs.
+// Finds mistakes and computes costs before the first simulation, and announces the costs.
 void CheckPoints(const NetworkCommand& command, const std::vector<ExperimentOptions>& points) {
   const bool flows = ParseExperiment(points.front(), command.ns3_attributes).HasFlows();
   double seconds = 0;
@@ -300,7 +301,7 @@ void CheckPoints(const NetworkCommand& command, const std::vector<ExperimentOpti
   AnnounceFlows(flows_in_all);
 }
 
-// Prints the table of a sweep, point by point. What is given outlives it.
+// Prints the table of a sweep, point by point. The constructor's arguments outlive it.
 class SweepPrinter {
  public:
   SweepPrinter(const NetworkCommand& command, const std::vector<std::string>& swept,
@@ -348,7 +349,7 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
     if (stop != 0) throw SweepStopped();
   };
   for (const ExperimentOptions& point : points) {
-    // Rows so far are written, unless a simulation delivers nothing for long.
+    // The rows so far are written, unless a simulation delivers nothing for a long time.
     const StopScope scope(kSecondsToStop);
     if (stop != 0) break;
     const PreparedExperiment prepared = PreparePoint(command, point, points.size());

@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-constexpr double kAnnounceSeconds = 5;  // wall time from which packet simulations are announced
+constexpr double kAnnounceSeconds = 5;  // wall time above which packet simulations are announced
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// Rows of the options of legacy-network that do not describe the experiment.
+// The rows of the options of legacy-network that do not describe the experiment.
 #include "base/error.h"
 #include "base/option_forms.h"
 #include "scenarios/programs/network_command.h"
@@ -13,13 +13,13 @@ Option<NetworkCommand> OfOutputs(const Option<NetworkOutputs>& row) {
       row, [](auto& command) -> auto& { return command.outputs; });
 }
 
-// Makes the row of a file of the results.
+// Makes the row of an option that names a file of results.
 template <auto Field>
 Option<NetworkCommand> File(const std::string& name, const std::string& help) {
   return OfOutputs(Text<Field>(name, "--" + name, "FILE", help));
 }
 
-// Makes the row of a file that ns-3 writes.
+// Makes the row of an option that names a file which ns-3 writes.
 template <auto Field>
 Option<NetworkCommand> PacketFile(const std::string& name, const std::string& help) {
   return OptionOfPart<NetworkCommand>(

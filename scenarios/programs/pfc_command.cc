@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-// Returns a line for the switch whose ports leave the least to share.
+// Returns a line about the switch whose ports leave the least buffer to share.
 std::string BufferLine(const fabric::Topology& topology, const fabric::RoceSettings& settings) {
   std::string text = "no switch has a buffer\n";
   double least = 2;

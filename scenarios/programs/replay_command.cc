@@ -25,7 +25,7 @@ constexpr const char* kOfClients =
     "clients or other devices, without training. Only runs whose results do not depend on the "
     "network have records.";
 
-// True for the options that --help lists. Methods compress traces alone.
+// True for the options that --help lists. Methods compress only traces.
 bool ListsOfWorkers(const ScenarioOption& option) {
   return option.Has(kMayReplay) || option.key == "compression.policies" ||
          option.key == "compression.density";

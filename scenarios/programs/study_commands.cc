@@ -28,17 +28,17 @@ namespace {
 namespace fs = std::filesystem;
 using WallClock = std::chrono::steady_clock;
 
-constexpr double kLockSeconds = 2;          // time in which the children of a killed run end
-constexpr double kCollectLockSeconds = 60;  // time in which another process's collecting ends
+constexpr double kLockSeconds = 2;          // time within which the children of a killed run end
+constexpr double kCollectLockSeconds = 60;  // time within which another process finishes collecting
 constexpr int kSlurmTasks = 16;
-// Shortest pause between two readings of the journals.
+// The shortest pause between two readings of the journals.
 constexpr auto kLeastPause = std::chrono::seconds(1);
 // Readings take at most a twentieth of the time.
 constexpr int kPauseFactor = 20;
 
 bool OnTerminal() { return isatty(STDERR_FILENO) != 0; }
 
-// A NowAndThen calls something now and then, less often the longer it takes.
+// A NowAndThen runs a piece of work from time to time, less often the longer that takes.
 class NowAndThen {
  public:
   template <typename Work>
@@ -59,8 +59,8 @@ int DefaultJobs(Launcher launcher) {
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-// A Watch measures the progress of remaining work that other processes do, from the study as it is
-// read now and then.
+// A Watch measures the progress of remaining work that other processes do. It reads the study from
+// time to time.
 class Watch {
  public:
   Watch(const StudyFolder& folder, const WorkLeft& left, int jobs)
@@ -120,7 +120,7 @@ Counts CountPoints(const analysis::Study& study) {
   return counts;
 }
 
-// Returns the message that most failed points have, with their number.
+// Returns the message that most failed points have, and their number.
 std::string CommonestFailure(const analysis::Study& study) {
   std::map<std::string, int64_t> counts;
   for (const analysis::StudyPoint& point : study.points) {
@@ -174,8 +174,8 @@ int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs, cons
   return Conclude(folder.path(), collector.study(), progress.interrupted);
 }
 
-// Returns what launchers should start. The paths of study and program are absolute, because jobs
-// begin in other folders.
+// Returns what launchers should start. The paths of the study and the program are absolute, because
+// jobs begin in other folders.
 LaunchOptions Launch(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left,
                      int jobs) {
   LaunchOptions options;
@@ -212,7 +212,7 @@ int RunByMpi(const StudyFolder& folder, const RunCommand& command, const WorkLef
   return Conclude(folder.path(), collector.study(), !whole);
 }
 
-// The lock is released while jobs wait and run, because the last of them collects.
+// The lock is released while jobs wait and run, because the last job collects the results.
 int RunBySlurm(const StudyFolder& folder, const RunCommand& command, const WorkLeft& left, int jobs,
                std::optional<StudyLock>& lock, const StopFlag& stop) {
   const fs::path submit = WriteSlurmScripts(Launch(folder, command, left, jobs));

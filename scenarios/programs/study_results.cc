@@ -1,4 +1,4 @@
-// Subcommands of legacy-study that show results: export, report, tables.
+// The subcommands of legacy-study that show results: export, report, tables.
 #include <algorithm>
 #include <exception>
 #include <filesystem>
@@ -52,7 +52,7 @@ struct View {
   }
 };
 
-// Returns the rows of a View, which `Whole` has as `view`.
+// Returns the option rows of a View that `Whole` has as its member `view`.
 template <class Whole>
 OptionTable<Whole> ViewRows() {
   const auto view = [](auto& whole) -> auto& { return whole.view; };
@@ -67,8 +67,8 @@ OptionTable<Whole> ViewRows() {
   };
 }
 
-// Returns what the page answers what-if questions with; "" where no record is there, or cannot be
-// read, which is said.
+// Returns the data with which the page answers what-if questions. Returns "" if there is no record,
+// or if it cannot be read, which is reported.
 std::string ClosedFormsOf(const std::string& folder, const analysis::Study& study) {
   try {
     WhatIfStudy recorded = ReadWhatIfStudy(folder, StudyFolder::Open(folder).plan());
@@ -88,7 +88,7 @@ const analysis::TableFormat* ParseTableFormat(const std::string& text, const std
   return &*std::ranges::find(formats, text, &analysis::TableFormat::name);
 }
 
-// Makes the row of a list of names.
+// Makes the row of an option that is a list of names.
 template <auto Field>
 Option<StructOf<Field>> Names(const std::string& name, const std::string& help) {
   return Listed<Field>(
@@ -183,7 +183,7 @@ struct ReportFlags {
     }
     fmt::print(stderr, "written: {} files in {}\n", report.files.size(), folder.string());
     const std::string verdict = analysis::StudyVerdict(study);
-    const bool noted = !analysis::MissedWords(study).empty();  // by Read
+    const bool noted = !analysis::MissedWords(study).empty();  // Read has done this
     if (!verdict.empty() && !noted) fmt::print("\n{}\n", verdict);
     fmt::print("\npage: {}\nnext: {} serve {}\n", (folder / "index.html").string(),
                CommandOf("legacy-study"), ShellWord(view.folder));

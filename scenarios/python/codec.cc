@@ -25,7 +25,8 @@ py::dict SpecDict(const ParameterSpec& spec) {
                   py::arg("volume_falls") = spec.volume_falls);
 }
 
-// A Key keys the draws with which a message is made, as in a training (schemes/exchange_base.cc).
+// A Key has the values from which a message's random draws follow, as in a training
+// (schemes/exchange_base.cc).
 struct Key {
   uint64_t seed;
   int64_t step;
@@ -33,7 +34,7 @@ struct Key {
   uint32_t unit;
 };
 
-// A MadeCodec is a codec from a text, with the parameter for calls that name none.
+// A MadeCodec is a codec made from a text, with the parameter for calls that give none.
 class MadeCodec {
  public:
   MadeCodec(const std::string& text, const std::optional<GivenParameter>& parameter) {
@@ -52,7 +53,7 @@ class MadeCodec {
   const std::string& text() const { return text_; }
   double parameter() const { return parameter_; }
 
-  // Returns the parameter of a call that may name one.
+  // Returns the parameter of a call, which may give one.
   double Or(const std::optional<GivenParameter>& parameter) const {
     return parameter ? NumberOf(*parameter, codec_->Parameter(), text_) : parameter_;
   }
@@ -280,7 +281,7 @@ namespace {
 
 using CodecClass = py::class_<MadeCodec>;
 
-// CodecArguments are those that several methods have, with their defaults.
+// CodecArguments has the arguments that several methods share, with their defaults.
 struct CodecArguments {
   py::arg_v seed = py::arg("seed") = 1;
   py::arg_v step = py::arg("step") = 0;
@@ -317,7 +318,7 @@ void BindFacts(CodecClass& codec, const CodecArguments& with) {
       .def_property_readonly("parameter", &MadeCodec::parameter)
       .def("__repr__",
            [](const MadeCodec& self) {
-             // A bare 1 would be refused where it is a density.
+             // A bare 1 would be refused for a density.
              const char* const form = self.parameter() == 1 ? "legacy.codec.make({!r}, {!r})"
                                                             : "legacy.codec.make({!r}, {:g})";
              return py::str(form).format(self.text(), self.parameter());
@@ -414,7 +415,7 @@ void BindCodecs(py::module_& module) {
   module.def("check_codec", [](const std::string& text) {
     std::vector<CheckedProperty> found;
     {
-      const py::gil_scoped_release others_run;  // one property is about threads
+      const py::gil_scoped_release others_run;  // one of the properties is about threads
       found = CheckCodec(text);
     }
     return ListOf(found);

@@ -1,4 +1,4 @@
-// Compiled part of the Python module: legacy/_legacy.*.so.
+// The compiled part of the Python module: legacy/_legacy.*.so.
 #include "base/error.h"
 #include "base/programs/arguments.h"
 #include "scenarios/python/bindings.h"

@@ -9,8 +9,8 @@
 namespace legacy::python {
 namespace {
 
-// A Stopped is thrown out of an engine by the first flow that arrives after Ctrl-C. It is caught
-// here.
+// The first flow that arrives after Ctrl-C throws a Stopped out of an engine. It is caught in this
+// file.
 struct Stopped {};
 
 // A Simulation is a finished experiment.
@@ -41,8 +41,8 @@ class Simulation {
   std::vector<std::string> Warned() const { return Warnings(prepared_, measurements_); }
   std::string Links() const { return LinksCsv(prepared_, measurements_); }
   std::string Svg() const { return UtilisationSvg(prepared_, measurements_.front()); }
-  // Return CSV texts; "" where there are none: lists of flows have no workers, and flows are
-  // recorded on demand.
+  // Return CSV texts; "" if there are none: lists of flows have no workers, and flows are recorded
+  // only on demand.
   std::string Workers() const {
     return prepared_.experiment.HasFlows() ? "" : FinishCsv(prepared_, measurements_);
   }

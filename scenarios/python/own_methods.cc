@@ -1,5 +1,5 @@
-// Codecs and policies that are classes of Python (legacy.Codec, legacy.Policy), as rows of the
-// tables of methods. Python runs one thread at a time, so every call of a class takes its lock.
+// Codecs and policies that are Python classes (legacy.Codec, legacy.Policy), as rows of the tables
+// of methods. Python runs one thread at a time, so every call of a class takes Python's lock.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -18,7 +18,8 @@ namespace {
 
 py::module_ Own() { return py::module_::import("legacy._own"); }
 
-// Returns body() with Python's lock. Exceptions of Python become an Error that says where.
+// Returns body(), called with Python's lock. Python exceptions become an Error that says where they
+// occurred.
 template <typename Body>
 auto InPython(const std::string& where, const Body& body) {
   const py::gil_scoped_acquire lock;
@@ -32,7 +33,7 @@ auto InPython(const std::string& where, const Body& body) {
   }
 }
 
-// A Held is an object of Python that a thread without the lock may destroy.
+// A Held is a Python object that a thread without the lock may destroy.
 class Held {
  public:
   explicit Held(py::object object) : object_(std::move(object)) {}
@@ -48,7 +49,7 @@ class Held {
   py::object object_;
 };
 
-// Returns a copy, which the object may keep.
+// Returns a copy, which the Python object may keep.
 template <typename Number>
 py::array_t<Number> CopyOf(std::span<const Number> values) {
   return py::array_t<Number>(static_cast<py::ssize_t>(values.size()), values.data());
@@ -57,7 +58,7 @@ py::array_t<Number> CopyOf(std::span<const Number> values) {
 class PythonCodec : public Codec {
   std::string Where(const char* method) const { return "codec " + name_ + ": " + method; }
 
-  // Calls body(the object's method) with the lock.
+  // Calls body(the object's method) with Python's lock.
   template <typename Body>
   auto Call(const char* method, const Body& body) const {
     return InPython(Where(method), [&] { return body(object_.attr(method)); });
@@ -263,7 +264,8 @@ class PythonPolicy : public Policy {
     InPython(Where(method), [&] { body(object_.attr(method)); });
   }
 
-  // Returns the step as an object. Only policies that read the clock get the estimate of the link.
+  // Returns the step as a Python object. Only policies that read the clock get the estimate of the
+  // link.
   py::object StepObject(const StepInfo& step) const {
     py::object link = py::none();
     if (reads_clock_) {
@@ -279,8 +281,8 @@ class PythonPolicy : public Policy {
   std::vector<double> last_;
 };
 
-// Returns the object that the class of that name makes from its options' texts. The caller holds
-// the lock.
+// Returns the object that the class with that name makes from the texts of its options. The caller
+// holds the lock.
 py::object MakeObject(const std::string& name, std::span<const OptionSpec> specs,
                       const OptionReader& reader) {
   py::dict texts;

@@ -50,7 +50,7 @@ py::dict DecisionDict(const Decision& decision, std::span<const Unit> units) {
                   py::arg("time_estimate") = grounds.seconds, py::arg("reason") = grounds.reason);
 }
 
-// A SteppedPolicy is the compressing part of a training, with gradients from the caller.
+// A SteppedPolicy is the compressing part of a training; the caller provides the gradients.
 class SteppedPolicy {
  public:
   SteppedPolicy(const std::string& policy, const std::string& scheme, const std::string& scope,
@@ -82,8 +82,8 @@ class SteppedPolicy {
   int workers() const { return scenario_.workers; }
   int64_t numel() const { return numel_; }
 
-  // `gradients` has a flat gradient for each worker. Empty: the policy decides, and nothing is
-  // exchanged.
+  // `gradients` has a flat gradient for each worker. If it is empty, the policy decides, and
+  // nothing is exchanged.
   py::dict Step(const std::vector<Floats>& gradients, double learning_rate, double latency,
                 double bandwidth) {
     if (step_ >= scenario_.steps) {

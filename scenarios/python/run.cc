@@ -18,9 +18,9 @@
 namespace legacy::python {
 namespace {
 
-// Parts are the parts of a scenario; later ones override earlier ones.
+// The parts of a scenario; later ones override earlier ones.
 struct Parts {
-  // Paths of files, or names (for messages) with texts.
+  // Paths of files; or names, which messages use, with texts.
   std::vector<std::pair<std::string, std::optional<std::string>>> files;
   std::string preset;
   NamedTexts options;
@@ -40,7 +40,7 @@ struct Parts {
   }
 };
 
-// Returns the scenario as legacy-scenario makes it from its command line.
+// Returns the same scenario that legacy-scenario makes from its command line.
 Scenario ScenarioOf(const Parts& parts) {
   return OverDefaults(parts.files.empty() ? DefaultRun() : Scenario(),
                       [&](Scenario& s) { parts.LayOver(s); });
@@ -48,7 +48,7 @@ Scenario ScenarioOf(const Parts& parts) {
 
 void CheckScenario(const Scenario& scenario) {
   ValidateScenario(scenario);
-  TargetOf(scenario);  // refuses a target that the task does not have
+  TargetOf(scenario);  // throws on a target that the task does not have
 }
 
 extern "C" ssize_t WriteToPython(void* cookie, const char* text, size_t size) {
@@ -61,11 +61,11 @@ extern "C" ssize_t WriteToPython(void* cookie, const char* text, size_t size) {
   return static_cast<ssize_t>(size);
 }
 
-// A Log is where a run reports its progress.
+// A Log says where a run reports its progress.
 class Log {
  public:
-  // None: nowhere. True: the process's standard error; a terminal shows a line that is rewritten. A
-  // function is called with the text.
+  // None: nowhere. True: the standard error of the process, where a terminal shows a line that is
+  // rewritten. A function is called with the text.
   explicit Log(const py::object& to) : write_(to) {
     if (to.is_none()) {
       file_ = std::fopen("/dev/null", "w");
@@ -94,8 +94,8 @@ class Log {
   std::FILE* file_ = nullptr;
 };
 
-// Returns the directory and the text of a run. The run reads the flag that it is given. Where it
-// is interrupted, the exception gets a note of what continues it.
+// Returns the directory and the text of a run. The run reads the flag that it is given. If it is
+// interrupted, a note on how to continue is added to the exception.
 template <typename Fill>
 py::tuple RunWith(const py::object& log_to, const Scenario& scenario, const Fill& fill) {
   const Log log(log_to);
@@ -119,7 +119,7 @@ py::tuple RunWith(const py::object& log_to, const Scenario& scenario, const Fill
 py::tuple RunScenario(const Scenario& scenario, bool resume, const std::string& call,
                       const py::object& log_to) {
   CheckScenario(scenario);
-  static const StopFlag requests = 0;  // nobody asks for checkpoints between those of a period
+  static const StopFlag requests = 0;  // checkpoints are written only periodically
   return RunWith(log_to, scenario, [&](const StopFlag& stop, std::FILE* log) {
     std::fputs(PresetText(scenario).c_str(), log);
     if (scenario.layers.empty()) {
@@ -153,7 +153,7 @@ py::tuple ReplayRun(const std::string& run, const Parts& parts, const std::strin
   });
 }
 
-// Returns what the picture metric-time of a run directory draws; None without evaluations.
+// Returns the data of the picture metric-time of a run directory; None without evaluations.
 py::object PlotOf(const std::string& directory) {
   const analysis::RunDirectory run = analysis::ReadRunDirectory(directory);
   const std::optional<analysis::MetricPlot> plot =
