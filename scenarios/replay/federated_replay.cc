@@ -25,8 +25,8 @@ bool MayChange(const ScenarioOption& option) {
   return option.Has(kMayReplay) || option.key == "run.record";
 }
 
-// A recorded training of clients, which is timed over another network, other lines of its clients
-// or other devices.
+// A recorded training of clients, which is timed over another network, with other lines of its
+// clients, or on other devices.
 class RecordedClients : public RecordedRun {
  public:
   explicit RecordedClients(Recording recording)
@@ -48,7 +48,7 @@ class RecordedClients : public RecordedRun {
   const std::shared_ptr<const Recording> recording_;
 };
 
-// Refuses what is learnt in dependence on the network, too.
+// Also refuses trainings in which what is learnt depends on the network.
 void RecordedClients::Check(const Scenario& scenario) const {
   ValidateFederated(scenario);
   const Scenario recorded = ReplayDefaults(*recording_);

@@ -62,7 +62,7 @@ class RecordedRounds : public Rounds {
   const Rows& rows_;
   const std::vector<int64_t> numels_;
   TimedEverywhere timed_;
-  size_t evaluation_ = 0;  // the next one
+  size_t evaluation_ = 0;  // number of the next evaluation
 };
 
 class Replayer : public TimedRun {
@@ -117,7 +117,7 @@ class Replayer : public TimedRun {
 
  private:
   bool Stopped() const override { return stopped_(); }
-  // A step of many flows may take minutes: they are where it ends.
+  // A step with many flows may take minutes, so it can also be stopped when a flow ends.
   void OnFlow() {
     constexpr int64_t kBetween = 64;
     if (++flows_ % kBetween == 0 && stopped_()) throw GivenUp();

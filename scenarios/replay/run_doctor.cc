@@ -32,7 +32,8 @@ std::vector<Row> RowsOf(const std::vector<Row>& rows, const std::string& policy,
   return own;
 }
 
-// Adds remedies to the diagnosis of a recorded training. Leaves them out where it was interrupted.
+// Adds remedies to the diagnosis of a recorded training. If it is interrupted, remedies are left
+// out.
 void AddRemedies(const Scenario& scenario, FederatedLearners& learners, const std::string& policy,
                  uint64_t seed, const std::function<void(const std::string&)>& progress,
                  const StopFlag& stop, Diagnosis& diagnosis) {
@@ -41,7 +42,7 @@ void AddRemedies(const Scenario& scenario, FederatedLearners& learners, const st
   if (method == methods.end()) return;
   const PlanRequest request = RequestOf(scenario, seed);
   PlanRemedies remedies = RemediesFor(request);
-  // With a server, others would train then, and nobody recorded them.
+  // With a server, other clients would then train, and nobody recorded them.
   if (!request.exchange) {
     std::erase_if(remedies, [](const auto& remedy) { return remedy.second.no_slow_tenth; });
   }
@@ -80,7 +81,7 @@ RunDiagnosis DiagnoseFederated(const std::string& directory, bool remedies,
   }
   RunDiagnosis found{.seed = run.manifest.seeds.front()};
   Scenario recorded;
-  std::unique_ptr<FederatedLearners> learners;  // null: no remedies
+  std::unique_ptr<FederatedLearners> learners;  // null if there are no remedies
   const bool by_tasks = std::ranges::any_of(
       run.rounds, [](const analysis::RoundRow& row) { return row.critical_client.has_value(); });
   const bool exchanges = !by_tasks && !scenario.federated->HasServer();

@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kPolicies = "compression.policies (--policies)";
 
-// Returns the layers of a trace as a shape whose operations take no time, since the trace has
+// Returns the layers of a trace as a shape. Its operations take no time, because the trace has
 // times.
 ModelShape ShapeOf(const TraceFile& file) {
   ModelShape shape;
@@ -54,7 +54,7 @@ void CheckSendsAll(const TraceFile& file, const TraceTraining& training) {
 // Puts the units into the buckets of a traced step.
 std::vector<BucketWork> InBucketsOf(const TraceStep& step, std::vector<BucketWork> units) {
   std::vector<std::vector<BucketWork>> parts(step.buckets.size());
-  std::vector<BucketWork> behind;  // what belongs to no layer
+  std::vector<BucketWork> behind;  // units that belong to no layer
   for (BucketWork& unit : units) {
     const std::optional<size_t> last = LastBucketOf(step, unit.layers);
     (last ? parts[*last] : behind).push_back(std::move(unit));
@@ -67,7 +67,7 @@ std::vector<BucketWork> InBucketsOf(const TraceStep& step, std::vector<BucketWor
   return buckets;
 }
 
-// Returns the scenario of the methods that are not the trace's own.
+// Returns the scenario of those methods that are not the trace's own.
 Scenario ScenarioOf(const TraceFile& file, const Scenario& replay) {
   Scenario scenario = replay;
   scenario.layers = file.path;  // nothing is trained
@@ -80,7 +80,7 @@ Scenario ScenarioOf(const TraceFile& file, const Scenario& replay) {
   return scenario;
 }
 
-// A training by a method: nothing learns, and a step computes as long as the trace's.
+// A training with a method: nothing learns, and a step computes for as long as in the trace.
 class CompressedRounds : public Rounds {
  public:
   CompressedRounds(const TraceSteps& steps, const Scenario& scenario, const std::string& name,

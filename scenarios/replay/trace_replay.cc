@@ -60,9 +60,9 @@ class TracedRounds : public Rounds {
   const DdpTrace& trace_;
   const TraceTraining& training_;
   TimedEverywhere timed_;
-  size_t alike_ = 0;  // the steps in work, which are alike
-  int64_t done_ = 0;  // those of them that are done
-  StepWork work_;     // of each of them
+  size_t alike_ = 0;  // number of steps in progress, which are equal
+  int64_t done_ = 0;  // number of those that are done
+  StepWork work_;     // work of each of them
 };
 
 class TraceReplayer : public TimedRun {
@@ -115,7 +115,7 @@ class TraceReplayer : public TimedRun {
   TraceMethods methods_;
 };
 
-// Estimates all steps or, where equal steps are memoised, each of the file's once.
+// Estimates all steps or, if equal steps are memoised, each distinct step of the file once.
 CostEstimate TraceReplayer::Estimate(std::FILE* log) {
   CostEstimate estimate(timing_.network());
   for (const TraceTraining& training : trace_.trainings) {
@@ -132,7 +132,7 @@ CostEstimate TraceReplayer::Estimate(std::FILE* log) {
   return estimate;
 }
 
-// Returns the manifest. It claims nothing that our trainings have and a trace does not.
+// Returns the manifest. It states nothing that our trainings have and a trace does not.
 nlohmann::json TraceReplayer::Manifest(const std::string& program,
                                        const std::string& command_line) const {
   int64_t elements = 0;

@@ -42,7 +42,7 @@ std::set<int> ParseSteps(const std::string& text, const Scenario& scenario,
   return ParseEndpoints(text, static_cast<int>(std::min<int64_t>(scenario.steps, limit)), option);
 }
 
-// Policies may have names of the user's, so a file's name takes only their plain characters.
+// The user may choose the names of policies, so a file's name takes only their plain characters.
 std::string PlainFileName(std::string policy) {
   std::replace_if(
       policy.begin(), policy.end(),
@@ -144,7 +144,7 @@ void StepListener::Keep(int64_t step, TimeNs start, const PricedStep& priced, Ti
   ++entry->second.count;
 }
 
-// Returns the step of the median duration; the lower of two.
+// Returns the step with the median duration; of two, the one with the lower duration.
 const StepListener::Kept& StepListener::Median() const {
   int64_t steps = 0;
   for (const auto& [total, kept] : kept_) steps += kept.count;

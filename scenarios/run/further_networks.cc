@@ -18,14 +18,14 @@ constexpr const char* kAuto =
     "10Gbps:bandwidth=10Gbps;100Gbps:bandwidth=100Gbps;"
     "wan:topology=star,bandwidth=100Mbps,delay=20ms,transport=wan";
 
-// Returns true for keys that a further network may change, without their section.
+// Returns true for keys, given without their section, that a further network may change.
 bool MayChange(const std::string& name) {
   const ScenarioOption* const option =
       FindOption(ScenarioOptions(), "network." + name, OptionNames::kKeys);
   return option != nullptr && option->Has(kMayFurther);
 }
 
-// Returns true where the user chose the rate or the transport: the run is about that network then.
+// Returns true if the user chose the rate or the transport: then the run is about that network.
 bool IsChosen(const Scenario& s) {
   const Scenario defaults;
   return s.bandwidth != defaults.bandwidth || s.delay != defaults.delay ||
@@ -41,7 +41,7 @@ std::string TextOf(const Scenario& scenario) {
 }
 
 // Splits "topology=star:hosts=4,delay=20ms" into {"topology=star:hosts=4", "delay=20ms"}: a piece
-// that is no setting of a network belongs to the value before it.
+// that is not a setting of a network belongs to the value before it.
 std::vector<std::string> SplitSettings(const std::string& text) {
   std::vector<std::string> settings;
   for (const std::string& piece : SplitList(text)) {

@@ -43,7 +43,7 @@ json MethodDocument(const Method& method) {
   return document;
 }
 
-// Reads what MethodDocument writes. Building the method checks its texts.
+// Reads what MethodDocument writes. The texts are checked when the method is built.
 Method ReadMethodDocument(const std::string& name, const json& document) {
   Method method;
   method.name = name;
@@ -80,8 +80,8 @@ json ScenarioDocument(const Scenario& scenario) {
 
 namespace {
 
-// Returns the setting of the processor of a document that may lack it: earlier versions trained
-// with what each library found.
+// Returns the processor setting of a document that may lack it: earlier versions trained with what
+// each library found.
 const char* ProcessorOf(const json& document) {
   const json training = document.value("training", json::object());
   const bool earlier = training.is_object() && !training.empty() &&
@@ -120,29 +120,29 @@ json TrainingDocument(const Scenario& scenario) {
   json document = {{"training", all["training"]},  {"compression", all["compression"]},
                    {"methods", all["methods"]},    {"seed", all["run"]["seed"]},
                    {"seeds", all["run"]["seeds"]}, {"bucket", all["clock"]["bucket"]}};
-  document["training"].erase("data_root");  // the folder of the data does not change them
+  document["training"].erase("data_root");  // the folder of the data does not change the training
   document["training"].erase("target");
-  // The document of earlier versions had no processor; theirs was native.
+  // Documents of earlier versions had no processor; those versions used the native one.
   if (*scenario.processor == Processor::kNative) document["training"].erase("processor");
   if (scenario.federated) {
     for (const FederatedOption& option : FederatedOptionRows()) {
       if (!option.Has(kReadByRuns) || option.Has(kMayReplay)) continue;
       document["federated"][option.Name()] = option.get(*scenario.federated);
     }
-    // Which collective exchanges does not change what is trained.
+    // It does not matter for the training which collective makes the exchange.
     if (!scenario.federated->HasServer()) {
       document["federated"]["exchange"] = "collective";
     }
     return document;
   }
-  // Nor did it have these.
+  // Documents of earlier versions did not have these keys, either.
   const json defaults = ScenarioDocument(Scenario())["training"];
   for (const char* key : {"accumulate", "scale_learning_rate", "loss", "local_steps", "outer",
                           "warmup_from", "layers", "times_of"}) {
     if (document["training"][key] == defaults[key]) document["training"].erase(key);
   }
   if (scenario.device == Scenario().device)
-    document["training"].erase("device");  // the document of earlier versions had no device
+    document["training"].erase("device");  // documents of earlier versions had no device
   if (scenario.layers.empty() && scenario.times_of.empty()) {  // nothing is drawn
     document["training"].erase("gradients");
     document["training"].erase("drawn_steps");
@@ -200,7 +200,7 @@ bool IsFederated(const json& manifest) {
 
 namespace {
 
-// Throws Error naming `option` where no run is there.
+// Throws Error that names `option` if no run is there.
 json ReadManifest(const fs::path& directory, const std::string& option) {
   const fs::path path = directory / "manifest.json";
   if (!fs::exists(path)) {
@@ -222,7 +222,7 @@ std::string ResumeCommand(const std::string& program, const std::string& directo
   return CommandOf(program) + " --resume=" + directory;
 }
 
-// Returns what to do with the run of another program.
+// Returns what to do with a run of another program.
 std::string WhoGoesOn(const std::string& program, const std::string& directory) {
   if (program == kWorkersProgram || program == kClientsProgram || program == kPythonProgram) {
     return ResumeCommand(program, directory) + " continues this run";
@@ -368,7 +368,7 @@ fs::path MakeRunDirectory(const Scenario& scenario, const std::string& program) 
   if (path.empty()) {
     const std::string name = program + Utc("-%Y%m%d-%H%M%S");
     path = fs::path("runs") / name;
-    for (int copy = 2; fs::exists(path); ++copy) {  // two runs in one second
+    for (int copy = 2; fs::exists(path); ++copy) {  // two runs may start in the same second
       path = fs::path("runs") / (name + "-" + std::to_string(copy));
     }
   }

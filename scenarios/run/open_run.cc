@@ -25,7 +25,7 @@ EarlierRun::EarlierRun(const Scenario& scenario, const std::string& program, std
   CheckResume(scenario, manifest);
   Checkpoints checkpoints(scenario.out, {}, log);
   if (IsFinished(scenario.out)) {
-    checkpoints.Remove();  // it may have been killed before it did
+    checkpoints.Remove();  // the run may have been killed before it did this
     throw Error("--resume", scenario.out,
                 "a run that is not finished (" + CommandOf("legacy-report") + " " + scenario.out +
                     " shows it)");

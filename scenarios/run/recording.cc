@@ -41,7 +41,7 @@ void CheckHash(const Recording& recording, const std::string& where) {
                        " has " + recording.record.Hash() + ": they are of different trainings");
 }
 
-// Checks that the record has the workers' training that the manifest describes.
+// Checks that the record has the training of workers that the manifest describes.
 void CheckTraining(const Recording& recording, const std::string& where) {
   const Manifest& manifest = recording.run.manifest;
   const Scenario& scenario = recording.scenario;
@@ -87,7 +87,7 @@ void CheckWorks(const Recording& recording, const std::string& where) {
   }
 }
 
-// Checks that steps.csv has each step once and in order, because steps index the record.
+// Checks that steps.csv has each step once and in order, because step numbers index the record.
 void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
                    const std::string& directory) {
   if (row.step == next && next < steps) return;
@@ -98,7 +98,7 @@ void CheckNextStep(const analysis::StepRow& row, int64_t next, int64_t steps,
                    : "nothing after step " + std::to_string(steps - 1));
 }
 
-// Checks that the record and steps.csv have all trainings of the manifest with all their steps.
+// Checks that the record and steps.csv have all steps of all trainings in the manifest.
 void CheckSteps(const Recording& recording, const std::string& directory) {
   const Scenario& scenario = recording.scenario;
   const auto trainings = static_cast<size_t>(scenario.seeds) * scenario.policies.size();
@@ -125,6 +125,7 @@ void CheckSteps(const Recording& recording, const std::string& directory) {
 
 // Checks that every evaluation follows a recorded step, because a replay evaluates after the same
 // steps.
+// steps.
 void CheckEvaluations(const Recording& recording, const std::string& where) {
   for (const analysis::EvaluationRow& row : recording.run.evaluations) {
     if (row.step >= 1 && row.step <= recording.scenario.steps) continue;
@@ -133,7 +134,7 @@ void CheckEvaluations(const Recording& recording, const std::string& where) {
   }
 }
 
-// Checks that both files have the same bytes of each step's messages.
+// Checks that both files have the same number of bytes for the messages of each step.
 void CheckBytes(const Recording& recording, const std::string& where) {
   const Record& record = recording.record;
   std::map<std::pair<std::string, uint64_t>, const RecordedTraining*> training_of;
@@ -172,7 +173,7 @@ Recording ReadRecording(const std::string& directory) {
   recording.record = ReadRecord(traffic);
   RefuseWhatSaysSo(traffic, recording.record.replay_refused);
   CheckHash(recording, manifest);
-  if (recording.scenario.federated) return recording;  // what it trained is checked as it is timed
+  if (recording.scenario.federated) return recording;  // the training is checked as it is timed
   CheckTraining(recording, manifest);
   CheckWorks(recording, traffic);
   CheckSteps(recording, directory);
@@ -189,7 +190,7 @@ Scenario ReplayDefaults(const Recording& recording) {
   scenario.pictures = defaults.pictures;
   scenario.verbose = defaults.verbose;
   scenario.tensorboard = defaults.tensorboard;
-  scenario.threads = defaults.threads;  // of the training; a replay has no such threads
+  scenario.threads = defaults.threads;  // of the training; a replay has none
   scenario.checkpoint = defaults.checkpoint;
   scenario.jobs = defaults.jobs;
   scenario.memory = defaults.memory;

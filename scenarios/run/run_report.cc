@@ -32,7 +32,7 @@ std::string Verdicts(const std::filesystem::path& directory) {
   return text;
 }
 
-// Returns the picture that answers first: the metric over time, or the parts of a step.
+// Returns the picture to look at first: the metric over time, or the parts of a step.
 std::string PictureLine(const analysis::Report& report) {
   for (const char* name : {"metric-time.svg", "step-split.svg"}) {
     const auto found = std::ranges::find(report.files, name, &std::filesystem::path::filename);
@@ -41,7 +41,7 @@ std::string PictureLine(const analysis::Report& report) {
   return "";
 }
 
-// Returns the command that leads on from the run.
+// Returns the command to run next.
 std::string NextCommand(const std::filesystem::path& directory, const analysis::Report& report) {
   if (report.summary.federated) {
     return CommandOf("legacy-federated") + " doctor " + directory.string();

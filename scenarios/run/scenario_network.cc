@@ -8,8 +8,8 @@
 namespace legacy {
 namespace {
 
-// Builds the network. Where NCCL's choice of algorithms may fall on the switches of nodes, these
-// sum if there are such.
+// Builds the network. If NCCL's choice of algorithms may use the switches of nodes, these sum,
+// provided that they exist.
 std::unique_ptr<Network> Build(NetworkRequest& request, const Scenario& scenario) {
   const bool choice =
       *scenario.aggregation == Transfer::kPeers && !*scenario.allreduce && !*scenario.protocol;
@@ -62,7 +62,7 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
 
 bool ReadsLinkOption(Scenario scenario, const std::string& key) {
   scenario.network_schedule = "none";
-  scenario.fidelity = "analytic";  // builds no engine that has globals
+  scenario.fidelity = "analytic";  // this builds no engine that has global state
   const auto fingerprint = [&](const std::string& value) {
     SetOption(scenario, key, value);
     return BuildScenarioNetwork(scenario, scenario.seed).network->topology.Fingerprint();

@@ -11,7 +11,7 @@
 namespace legacy {
 namespace {
 
-// Returns the scenario's engines, which write ns-3's own files where the scenario asks for them.
+// Returns the scenario's engines, which write ns-3's own files if the scenario requests them.
 fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioNetwork& network,
                                        const PacketFiles& files,
                                        const std::function<void()>& on_flow) {
@@ -23,14 +23,14 @@ fabric::EngineFactory FactoryWithFiles(const Scenario& scenario, const ScenarioN
       [on_flow](const fabric::Flow&, TimeNs, bool, const fabric::RoceFlow*) { on_flow(); });
 }
 
-// Returns the scenario with the rate and delay of an entry.
+// Returns the scenario with the rate and the delay of an entry.
 Scenario WithRatesOf(Scenario scenario, const NetworkScheduleEntry& entry) {
   if (entry.bandwidth) scenario.bandwidth = *entry.bandwidth;
   if (entry.delay) scenario.delay = *entry.delay;
   return scenario;
 }
 
-// Returns a network for each entry of the schedule, or one where there is no schedule.
+// Returns a network for each entry of the schedule, or a single one if there is no schedule.
 std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
   std::vector<ScenarioNetwork> networks;
   for (const NetworkScheduleEntry& entry : *scenario.network_schedule) {
@@ -72,7 +72,7 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario, const std::function<voi
 
 namespace {
 
-// Returns the kernels that take the mean gradient into the weights.
+// Returns the kernels that apply the mean gradient to the weights.
 std::vector<std::string> UpdateKernels(const Scenario& scenario) {
   std::vector<std::string> kernels;
   if (scenario.clip_mean > 0) kernels.push_back("clip");

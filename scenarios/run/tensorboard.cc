@@ -12,7 +12,7 @@ TensorBoard::TensorBoard(const std::filesystem::path& run_directory, int64_t par
 }
 
 std::filesystem::path TensorBoard::FileOf(const std::string& policy, uint64_t seed) {
-  // TensorBoard finds files by this word in their names.
+  // TensorBoard recognises files by this word in their names.
   return std::filesystem::path("tensorboard") /
          (PlainFileName(policy) + "-seed" + std::to_string(seed)) / "events.out.tfevents.legacy";
 }

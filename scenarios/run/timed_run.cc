@@ -30,7 +30,7 @@ void Say(const std::string& lead, const ScenarioTiming& timing, std::FILE* log) 
   if (!warning.empty()) std::fprintf(log, "warning: %s\n", warning.c_str());
 }
 
-// FurtherPlaces are the further networks of a run, each with its run directory.
+// FurtherPlaces has the further networks of a run, each with its run directory.
 class FurtherPlaces {
  public:
   // Throws Error on networks that are not valid. Writes nothing.
@@ -47,8 +47,8 @@ class FurtherPlaces {
     }
   }
 
-  // Returns names, folders and well-known models' ratios for the manifest, the run's own network
-  // first.
+  // Returns names, folders and the ratios of well-known models for the manifest; the run's own
+  // network comes first.
   nlohmann::json Document(const Scenario& own) const {
     nlohmann::json document = {Entry(OwnNetworkName(own), ".", own)};
     for (const FurtherNetwork& network : networks_) {
@@ -57,8 +57,8 @@ class FurtherPlaces {
     return document;
   }
 
-  // Makes their run directories below `directory`, with their manifests. `manifest` is the run's
-  // own.
+  // Makes the run directories of the networks below `directory`, with their manifests. `manifest`
+  // is that of the run itself.
   void WriteManifests(const fs::path& directory, nlohmann::json manifest) const {
     manifest.erase("networks");
     for (const FurtherNetwork& network : networks_) {
@@ -71,7 +71,7 @@ class FurtherPlaces {
     }
   }
 
-  // Opens their files, which are continued where the run continues.
+  // Opens their files, which are continued if the run is continued.
   void Open(const fs::path& directory, const analysis::Manifest& manifest, bool goes_on) {
     for (size_t i = 0; i < size(); ++i) {
       CheckFoldersIn(directory, Folder(networks_[i]) / "steps.csv");
@@ -80,7 +80,7 @@ class FurtherPlaces {
     }
   }
 
-  // Returns the files of all networks, the run's own among them, that grow from row to row.
+  // Returns the files of all networks, including the run's own, that grow row by row.
   std::vector<fs::path> GrowingFiles(const fs::path& directory,
                                      const analysis::Manifest& manifest) const {
     std::vector<fs::path> files = DirectorySink::GrowingFiles(directory, manifest);
@@ -191,7 +191,7 @@ bool TimedRun::Run(std::span<const TimedNetwork> timed_networks, Progress* progr
 
 namespace {
 
-// Returns the fidelity with which a run began. Its manifest has the chosen one.
+// Returns the fidelity with which a run began. Its manifest has the one that was chosen.
 ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& manifest) {
   ChosenFidelity chosen{scenario, 0, 0, ""};
   SetOption(chosen.scenario, "network.fidelity", manifest.at("fidelity").get<std::string>());
@@ -209,8 +209,8 @@ ChosenFidelity RecordedFidelity(const Scenario& scenario, const nlohmann::json& 
 // The trainings of a timed run, on its own network and on further ones.
 class TimedContent : public RunContent {
  public:
-  // What is given outlives this; the manifest has `program` and `command_line`. Throws Error on
-  // further networks that are not valid.
+  // The arguments outlive this object; the manifest has `program` and `command_line`. Throws Error
+  // on further networks that are not valid.
   TimedContent(TimedRun& run, const ChosenFidelity& chosen, const std::string& program,
                const std::string& command_line, const RunControl& control)
       : run_(run),
@@ -220,7 +220,7 @@ class TimedContent : public RunContent {
         saves_(control.requests != nullptr),
         further_(chosen.scenario) {}
 
-  // Says what is timed, and, at the beginning of a run, how long it takes.
+  // Prints what is timed and, at the beginning of a run, how long that takes.
   void Announce(bool begins, std::FILE* log);
 
   const Scenario& scenario() const override { return chosen_.scenario; }

@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-// Returns the payload bytes that leave one worker's NIC in a step, in the mean over the workers.
+// Returns the payload bytes that leave one worker's NIC in a step, as a mean over the workers.
 double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
@@ -22,8 +22,9 @@ double StepNicBytes(const fabric::StepTraffic& traffic) {
 
 constexpr double kBytesPerGb = 1e9;  // bytes of a GB in prices
 
-// Returns each bucket's seconds in which the device is idle or decodes for this bucket alone, after
-// all computing and after the buckets that ended before it, in the mean over the workers.
+// Returns, for each bucket, the seconds in which the device is idle or decodes only for this
+// bucket, after all computing and after the buckets that ended before it, as a mean over the
+// workers.
 std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
                                    const fabric::StepTiming& timing) {
   const size_t buckets = timing.buckets.size();

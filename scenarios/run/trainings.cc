@@ -7,7 +7,7 @@
 namespace legacy {
 namespace {
 
-// Runs a training. Returns false where it was stopped.
+// Runs a training. Returns false if it was stopped.
 bool RunTraining(Trainings& trainings, size_t training, const Pace& pace) {
   std::optional<PatientScope> patience;
   const auto begin = [&] {

@@ -14,7 +14,7 @@ struct Known {
   const char* shape;
   const char* samples;
 };
-// A convolutional net of few parameters, one of many, and a transformer.
+// A convolutional network with few parameters, one with many, and a transformer.
 constexpr Known kKnown[] = {
     {"resnet50", "images"}, {"vgg16", "images"}, {"gpt2-small", "contexts"}};
 

@@ -14,9 +14,10 @@
 namespace legacy {
 namespace {
 
-constexpr double kFall = 9;  // how much the norm falls over a run: to 1 / (1 + kFall)
+constexpr double kFall = 9;  // the norm falls over a run to 1 / (1 + kFall)
 
-// Returns the distribution's text with a number of values and, unless it has one, a seed.
+// Returns the text of the distribution with a number of values and, unless it already has one, a
+// seed.
 std::string TextOf(const std::string& distribution, int64_t values, uint64_t seed) {
   std::vector<Stage> stages = ParseStages(distribution);
   stages.front().options["n"] = std::to_string(values);
@@ -79,8 +80,8 @@ std::vector<float> DrawnExchange::Draw(size_t unit, int worker) {
   return values;
 }
 
-// Returns the factor that clips the worker's gradient. Its norm is that of all units, which are
-// drawn for it.
+// Returns the factor that clips the worker's gradient. The norm is that of all units, which are
+// drawn to compute it.
 float DrawnExchange::ClipOf(int worker) {
   const std::optional<double> limit = scheme_.LocalClipNorm(workers_);
   if (!limit) return 1;
@@ -119,7 +120,7 @@ std::vector<float> DrawnExchange::ErrorFed(int unit, int worker,
   return exchange->ErrorFed(worker, gradient);
 }
 
-// Returns true where the unit's parameter is chosen within the step.
+// Returns true if the unit's parameter is chosen within the step.
 bool DrawnExchange::Measured(int unit) const {
   return !candidates_.empty() && scheme_.Compresses(layout_[unit], parameters_[unit]);
 }
@@ -137,7 +138,7 @@ Probe DrawnExchange::Measure(size_t unit) {
   return state.probes[now] = exchange.Measure(worker, Draw(unit, worker));
 }
 
-// Returns the context of a step in which `sender` takes the place of every active worker.
+// Returns the context of a step in which `sender` stands in for every active worker.
 UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
   UnitStep context{
       .info = info_, .parameter = parameters_[unit], .candidates = {}, .estimate = estimate_};
@@ -165,9 +166,9 @@ const DrawnExchange::Sent& DrawnExchange::SentOf(size_t unit) {
     now.parameter = parameters_[unit];
   }
   Sent& sent = units_[unit].sent[now];
-  if (sent.drawn < 0) return sent;  // planned
-  // A unit that has measured in this step must finish it. A unit whose measurement was repeated
-  // repeats its lengths as well, once its chosen candidate has been drawn.
+  if (sent.drawn < 0) return sent;  // it was planned
+  // A unit that has measured in this step must finish it. If a unit's measurement was repeated, its
+  // message lengths are repeated as well, once its chosen candidate has been drawn.
   const bool repeats = Measured(static_cast<int>(unit)) ? !open_[unit] && sent.drawn > 0
                                                         : sent.drawn >= gradients_.steps;
   if (repeats) return sent;
@@ -187,7 +188,7 @@ bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
   return true;
 }
 
-// Returns the root of the step's broadcast, or the first active worker where there is no broadcast.
+// Returns the root of the step's broadcast, or the first active worker if there is no broadcast.
 int DrawnExchange::SenderOf(size_t unit) {
   UnitStep context = ContextOf(unit, active_workers_.front());
   context.info.active_workers = active_workers_;
@@ -197,8 +198,8 @@ int DrawnExchange::SenderOf(size_t unit) {
   return call && call->collective == Collective::kBroadcast ? call->root : active_workers_.front();
 }
 
-// Runs the exchange with one worker's messages in place of those of all. In a broadcast only the
-// root sends.
+// Runs the exchange with one worker's messages in place of those of all workers. In a broadcast
+// only the root sends.
 void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
   const bool measured = Measured(static_cast<int>(unit));
   const int sender = measured ? active_workers_.front() : SenderOf(unit);

@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kDrawnEpochs = 10;  // number of epochs of a run, for policies that count epochs
+constexpr int64_t kDrawnEpochs = 10;  // epochs of a run, for policies that count epochs
 
 class Drawn : public StepSources {
  public:
@@ -24,7 +24,7 @@ class Drawn : public StepSources {
   std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method&,
                                    BuiltMethod built) override {
     TrainingOptions options = given;
-    // Each layer is a bucket of its own, which is then grouped.
+    // Each layer is first a bucket of its own, and buckets are grouped later.
     if (group_ && options.scope == Scope::kLayer) options.buckets = {1, 1};
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),

@@ -1,6 +1,6 @@
-// Makes the steps of a model that is trained in small, and timed as one of which only the shape is
-// known: losses and metrics are the trained model's, bytes and work those of the shape. Policies
-// decide for each of the two by its own layers.
+// Makes the steps of a model that is trained at a small size, and timed as one of which only the
+// shape is known: losses and metrics are those of the trained model, and bytes and work are those
+// of the shape. Policies decide separately for each of the two, by its own layers.
 #include <utility>
 
 #include "base/metric.h"
@@ -25,7 +25,7 @@ class JoinedTraining : public StepSource {
     return outcome;
   }
   void OnFeedback(const StepTimes& times) override {
-    learnt_->OnFeedback({});  // of buckets of the shape; no policy here reads them
+    learnt_->OnFeedback({});  // times are of the shape's buckets; no policy here reads them
     timed_->OnFeedback(times);
   }
   std::vector<Decision> TakeDecisions() override {

@@ -26,13 +26,14 @@ class LeadSource : public StepSource {
  public:
   LeadSource(uint64_t id, std::unique_ptr<StepSource> own, ProcessGroup& processes)
       : id_(id), own_(std::move(own)), processes_(processes) {}
-  // Where an error unwinds, the others learn of that, and there is nothing to drop.
+  // While an error unwinds the stack, the other processes learn about the error, and there is
+  // nothing to drop.
   ~LeadSource() override {
     if (std::uncaught_exceptions() > 0) return;
     try {
       Send(processes_, Command::kDrop, id_);
     } catch (const Error&) {
-      // The next call of the group throws it again.
+      // The next call of the group throws the error again.
     }
   }
 
@@ -177,7 +178,7 @@ void RunTogether(const Launch& launch, const Scenario& scenario, const std::stri
       run(*processes);
       Send(*processes, Command::kEnd);
     } else {
-      const StopScope scope;  // process 0 decides when all stop
+      const StopScope scope;  // process 0 decides when all processes stop
       Follow(scenario, *processes);
     }
     processes->End();

@@ -7,7 +7,7 @@
 namespace legacy {
 namespace {
 
-// Says a line of the data on standard error, once in a process.
+// Prints a line about the data to standard error, once per process.
 void SayOnce(const std::string& data, const std::string& line) {
   static std::mutex mutex;
   static std::set<std::string> said;

@@ -80,7 +80,7 @@ class Trained : public StepSources {
  private:
   const Scenario& scenario_;
   DeviceChoice device_;
-  std::string carried_;  // what carries messages between processes; empty: nothing was connected
+  std::string carried_;  // how messages travel between processes; empty: none connected
   std::unique_ptr<Task> task_;
   std::vector<Unit> layers_;
   int64_t steps_per_epoch_;

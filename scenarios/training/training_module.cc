@@ -1,4 +1,4 @@
-// Loads the module that trains (trained_sources.cc). It is a shared object of its own, because it
+// Loads the module that trains (trained_sources.cc). It is a separate shared object, because it
 // needs LibTorch.
 #include "scenarios/training/training_module.h"
 
@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kModule = "liblegacy_training.so";  // beside the other libraries
+constexpr const char* kModule = "liblegacy_training.so";  // it is next to the other libraries
 
 using Maker = StepSources* (*)(const Scenario&, const ProcessGroup&);
 using Joiner = ProcessGroup* (*)(const Launch&, const StopFlag&);
@@ -23,7 +23,7 @@ void* Look(void* module, const char* name) {
   throw Error(std::string("training: ") + dlerror());
 }
 
-// A Module is the module as this process loaded it.
+// A Module is the module as this process has loaded it.
 struct Module {
   void* handle;
   Processor processor;

@@ -9,7 +9,7 @@
 namespace legacy {
 namespace {
 
-// Processes of one machine share its cores, and so do jobs.
+// The processes on one machine share its cores, and so do jobs.
 int ThreadsOf(const Scenario& scenario, int workers, const ProcessGroup& processes) {
   const int cores = static_cast<int>(std::thread::hardware_concurrency()) /
                     (processes.local_size() * scenario.jobs);

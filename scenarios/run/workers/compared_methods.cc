@@ -19,7 +19,7 @@
 namespace legacy {
 namespace {
 
-// A SavedChoice is a method as pilots chose it.
+// A SavedChoice is a method as pilots have chosen it.
 struct SavedChoice {
   std::string name;
   uint64_t seed = 0;
@@ -35,15 +35,15 @@ struct SavedChoice {
   }
 };
 
-// Returns the scenario of a pilot's clock, which leaves no files and simulates no packets.
+// Returns the scenario of a pilot's clock, which writes no files and simulates no packets.
 Scenario PilotScenario(Scenario scenario) {
   if (*scenario.fidelity == Fidelity::kPacket) scenario.fidelity = "flow";
   return WithoutDiagnostics(std::move(scenario));
 }
 
-// Trains all of the scenario's steps, and returns the message bytes of one worker in a step, in the
-// mean over workers and steps. Policies that read the clock are told the times of the run itself;
-// those of packets are known from flows.
+// Trains all of the scenario's steps, and returns the message bytes of one worker in a step, as a
+// mean over workers and steps. Policies that read the clock get the times of the run itself, except
+// that flow fidelity stands in for packet fidelity.
 double BytesOfPilot(StepSource& training, const Scenario& given, bool reads_clock) {
   const Scenario scenario = PilotScenario(given);
   ScenarioTiming timing(scenario);
@@ -101,7 +101,8 @@ int64_t ComparedMethods::DifferentSteps(const Method& method, const StepSource& 
   const bool data_decides = !built.scheme->MessageBytes(units.front(), built.parameter);
   if (data_decides) return scenario_.steps;
   if (built.adaptive) {
-    // The messages of a step that decides differ from those of the steps that follow.
+    // The messages of a step in which the policy decides differ from those of the steps that
+    // follow.
     const auto forecast = built.policy->DecisionsIn(scenario_.steps);
     return forecast ? std::min<int64_t>(scenario_.steps, 2 * forecast->decisions + 1)
                     : int64_t{scenario_.steps};
@@ -189,8 +190,8 @@ const Method& ComparedMethods::Chosen(const Method& method, uint64_t seed, const
   return entry->second.method;
 }
 
-// What a scheme that reads the network sends with the anchor everywhere is measured on the run's
-// own network.
+// If a scheme reads the network, the bytes that it sends with the anchor everywhere are measured on
+// the run's own network.
 std::optional<double> ComparedMethods::Requested(const Method& method, uint64_t seed,
                                                  std::span<const Unit> units) {
   if (const auto known = RequestedBytes(method, scenario_, units)) return known;
@@ -234,7 +235,7 @@ void ComparedMethods::CheckMemory() {
     const int workers = scenario_.workers, processes = processes_.size();
     TrainingOptions options =
         OptionsOf(scenario_, method, scenario_.seed, workers, *built.scheme, processes_);
-    // Process 0 has the most workers of its own, and the messages of all.
+    // Process 0 has the largest number of workers of its own, and the messages of all.
     options.workers = (workers + processes - 1) / processes;
     TrainingMemory memory =
         EstimateMemory(options, units, model->costs, *built.scheme, built.parameter);
@@ -246,7 +247,8 @@ void ComparedMethods::CheckMemory() {
     trainings.emplace_back(memory.Total() * processes_.local_size(), text);
   }
   std::ranges::sort(trainings, std::greater());
-  // At worst the largest ones run side by side: each method with several seeds, on all networks.
+  // In the worst case the largest trainings run in parallel: each method with several seeds, on all
+  // networks.
   double bytes = 0;
   for (int job = 0; job < scenario_.jobs; ++job) {
     bytes += trainings[std::min<size_t>(job / scenario_.seeds, trainings.size() - 1)].first;

@@ -34,7 +34,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns the scenarios by which methods know networks.
+// Returns the scenarios that identify networks to methods.
 ComparedMethods::Networks ScenariosOf(std::span<const TimedNetwork> timed_networks) {
   ComparedMethods::Networks scenarios;
   for (const TimedNetwork& timed_network : timed_networks) {
@@ -43,7 +43,7 @@ ComparedMethods::Networks ScenariosOf(std::span<const TimedNetwork> timed_networ
   return scenarios;
 }
 
-// Names of a checkpoint's sections.
+// The names of a checkpoint's sections.
 constexpr const char* kRunSection = "run";
 constexpr const char* kTimingSection = "timing";
 constexpr const char* kPieceSection = "piece";
@@ -59,14 +59,14 @@ class Comparison : public TimedRun {
         timing_(scenario, GiveUpIfLate),
         methods_(scenario, processes),
         replay_refused_(ReplayRefusals(scenario)) {
-    // Refuses a target before anything is trained.
+    // A target is refused before anything is trained.
     TargetAmong(scenario, methods_.sources().Metrics());
     const Unit& last = methods_.sources().Layers().back();
     elements_ = last.offset + last.numel;
   }
 
   // Runs one step of each method before anything is written, so that mistakes and the cost of
-  // packets are known now.
+  // packets are known early.
   CostEstimate Estimate(std::FILE* log) override {
     CostEstimate estimate(timing_.network());
     if (log != nullptr && !methods_.sources().Announcement().empty()) {
@@ -138,8 +138,8 @@ class Comparison : public TimedRun {
   }
   void Load(const SectionFile& from, std::span<const TimedNetwork> timed_networks) override;
 
-  // Trains methods that depend on the network on each of them, and all others once for all
-  // networks.
+  // Prepares the trainings: methods that depend on the network are trained on each network, and all
+  // others once for all networks.
   void Prepare() override {
     if (place().from == nullptr) Pilot();
     pieces_ = Pieces(timed_networks());
@@ -157,8 +157,8 @@ class Comparison : public TimedRun {
   }
 
  private:
-  // Times a step of a method, whose first took `seconds`, and the first evaluation of all methods.
-  // A first step allocates what later ones use: where it is short, another one is timed.
+  // Times a step of a method, whose first step took `seconds`, and the first evaluation of any
+  // method. A first step allocates what later ones use: if it is short, another one is timed.
   void TimeStep(const Method& method, double seconds, StepSource& training) {
     constexpr double kShort = 1;
     if (seconds < kShort) {
@@ -174,7 +174,7 @@ class Comparison : public TimedRun {
     evaluation_seconds_ = watch.Seconds();
   }
   bool Stopped() const override { return stop_ != 0; }
-  // Processes that share a training give up together or not at all.
+  // Processes that share a training either all give up or none does.
   std::function<unsigned()> Patience() const override {
     return [this] { return alone_ ? place().checkpoints->Patience() : 0; };
   }
@@ -202,16 +202,17 @@ class Comparison : public TimedRun {
   }
 
   // Makes the source of a piece's steps: the training, or its journal. `shared` becomes the
-  // training on the networks that may share it.
+  // training on those networks that may share it.
   std::unique_ptr<StepSource> SourceOf(size_t position, const TimedPiece& piece,
                                        std::unique_ptr<SharedTraining>& shared);
   // Returns the timings of further networks on which a piece's training may be the same.
   std::vector<ScenarioTiming*> SharingTimings(const TimedPiece& piece);
-  // Writes what an earlier piece's training left for this piece, if it did.
+  // Writes what an earlier piece's training has left for this piece. Returns false if there is
+  // nothing.
   bool WriteShared(const TimedPiece& piece);
-  // Returns the state that a timing has without trainings that are shared and not written yet.
+  // Returns the state of a timing without trainings that are shared and not yet written.
   Bytes StateForCheckpoint(ScenarioTiming& timing) const;
-  // Returns why there can be no checkpoint; "": there can.
+  // Returns why there can be no checkpoint; "" if there can.
   std::string CannotSave() const;
   Recorder* RecorderFor(const StepSource& training);
 
@@ -225,19 +226,19 @@ class Comparison : public TimedRun {
   std::map<std::string, double> step_seconds_;  // wall time by method
   std::optional<double> evaluation_seconds_;
   int64_t elements_ = 0;
-  // Reasons why a record may not be timed on other networks.
+  // The reasons why a record may not be timed on other networks.
   std::vector<std::string> replay_refused_;
   std::optional<Recorder> recorder_;
-  // The piece that a resumed run continues with, and the number of its steps that are done.
+  // The piece with which a resumed run continues, and the number of its steps that are done.
   size_t first_piece_ = 0;
   int64_t first_step_ = 0;
   bool said_cannot_save_ = false;
   std::vector<TimedPiece> pieces_;
-  std::optional<PieceJobs> jobs_;   // where trainings run side by side
-  WorkerRounds* rounds_ = nullptr;  // of the piece in work
-  // Trainings of earlier pieces that count for networks whose own piece comes later.
+  std::optional<PieceJobs> jobs_;   // set if trainings run in parallel
+  WorkerRounds* rounds_ = nullptr;  // of the piece in progress
+  // Trainings of earlier pieces that count for networks whose own pieces come later.
   std::vector<std::unique_ptr<TimedTwin>> twins_;
-  std::map<std::string, int64_t> shared_;  // pieces that were not trained, by method
+  std::map<std::string, int64_t> shared_;  // number of pieces that were not trained, by method
 };
 
 std::unique_ptr<StepSource> Comparison::SourceOf(size_t position, const TimedPiece& piece,
@@ -343,7 +344,7 @@ void Comparison::Save(size_t position) {
   for (const TimedNetwork& timed_network : timed_networks()) {
     std::ranges::copy(timed_network.sink->Files(), std::back_inserter(files));
   }
-  // A resumed run opens its record only where it writes the next line.
+  // A resumed run opens its record only when it writes the next line.
   const bool recorded = recorder_ || (scenario_.record && place().from != nullptr);
   if (recorded) files.push_back(place().directory / kRecordFile);
   if (timing_.Samples()) files.push_back(place().directory / analysis::FidelityRow::kFile);
@@ -362,7 +363,7 @@ void Comparison::Save(size_t position) {
     });
     WriteSection(out, kPieceSection, [&](StateWriter& state) {
       rounds_->Save(state);
-      // Networks that the piece is not timed on have kept something, too.
+      // Networks on which the piece is not timed have also kept some state.
       for (const TimedNetwork& timed_network : timed_networks()) {
         if (const StepListener* listener = timed_network.sink->Listener()) listener->Save(state);
       }

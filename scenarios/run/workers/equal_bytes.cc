@@ -43,15 +43,16 @@ std::string ScaledPolicy(const std::string& policy, const ParameterSpec& spec, d
 
 struct Tried {
   double x = 0;  // logarithm of the factor
-  double y = 0;  // logarithm of the bytes sent / requested
+  double y = 0;  // logarithm of the ratio of bytes sent to those requested
 };
 
-// Returns the next guess. It lies between two pilots on both sides of the request, else on the line
-// through the last two. The first guess assumes that bytes are in proportion to the factor.
+// Returns the next guess. If there are pilots on both sides of the request, it lies between them,
+// else on the line through the last two. The first guess assumes that bytes are proportional to the
+// factor.
 double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& more,
                  const std::optional<Tried>& before, const Tried& last) {
   if (less && more) {
-    constexpr double kMargin = 0.1;  // least distance from either, as a share
+    constexpr double kMargin = 0.1;  // least distance from either, as a share of their distance
     const double share = std::clamp(-less->y / (more->y - less->y), kMargin, 1 - kMargin);
     return less->x + share * (more->x - less->x);
   }
@@ -62,15 +63,15 @@ double NextGuess(const std::optional<Tried>& less, const std::optional<Tried>& m
   return last.x - std::clamp(last.y / slope, -longest, longest);
 }
 
-// Returns true where the bytes jump between two factors that hardly differ: a policy with few
-// options chooses another one there.
+// Returns true if the bytes jump between two factors that hardly differ: a policy with few options
+// chooses a different one there.
 bool Jumps(const std::optional<Tried>& less, const std::optional<Tried>& more) {
   constexpr double kHardly = 0.05;
   return less && more && std::abs(more->x - less->x) < kHardly;
 }
 
-// Returns a guess away from a jump: with a policy's choices of some pilot, bytes are in proportion
-// to the factor. Pilots whose guess was tried are passed over.
+// Returns a guess away from a jump: with the choices of a policy in one pilot, bytes are
+// proportional to the factor. Pilots whose guess was already tried are skipped.
 double BesideJump(const std::vector<Tried>& all) {
   constexpr double kSame = 0.01;
   std::vector<Tried> nearest = all;
@@ -80,7 +81,7 @@ double BesideJump(const std::vector<Tried>& all) {
     const auto same = [&](const Tried& other) { return std::abs(other.x - guess) < kSame; };
     if (!std::ranges::any_of(all, same)) return guess;
   }
-  return all.back().x;  // ends the search
+  return all.back().x;  // this ends the search
 }
 
 bool SameTraining(const Method& a, const Method& b) {
@@ -96,7 +97,7 @@ bool EqualBytes::Reached() const {
 Method ScaledMethod(const Method& method, const ParameterSpec& spec, double anchor, double factor) {
   Method scaled = method;
   scaled.policy = ScaledPolicy(method.policy, spec, factor);
-  // With a given budget, Kimad's anchor is only where it starts.
+  // If a budget is given, Kimad only starts from its anchor.
   const Stage stage = ParseStages(method.policy).front();
   const bool starts_there = stage.name == "kimad" &&
                             OptionReader(stage, RowOf(stage).info.options).Text("budget") != "auto";
@@ -108,7 +109,7 @@ EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, doub
                            double requested, const PilotBytes& pilot) {
   EqualBytes best{.method = method, .requested = requested};
   constexpr int kMostNudges = 20;
-  constexpr double kNudge = 0.1;  // of the logarithm of the factor
+  constexpr double kNudge = 0.1;  // step of the logarithm of the factor
   std::optional<Tried> less, more, before;
   std::vector<Tried> all;
   std::vector<Method> tried;
@@ -117,7 +118,7 @@ EqualBytes SolveEqualBytes(const Method& method, const ParameterSpec& spec, doub
   while (best.pilots < kMostPilots) {
     Method candidate = ScaledMethod(method, spec, anchor, std::exp(x));
     const auto same = [&](const Method& other) { return SameTraining(other, candidate); };
-    // Of whole numbers, the next one on the way is tried.
+    // For a whole number, the guess moves on until the number is one that was not tried.
     for (int i = 0; i < kMostNudges && spec.integer && !(less && more) && !tried.empty() &&
                     std::ranges::any_of(tried, same);
          ++i) {
@@ -160,7 +161,7 @@ bool NeedsPilots(const Method& method) {
 
 namespace {
 
-// Returns the bytes that `method` has to send; `anchor` is its anchor.
+// Returns the bytes that `method` should send; `anchor` is its anchor.
 std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
                               const Scenario& scenario, std::span<const Unit> units) {
   if (anchor.scheme->Parameter().Kind() == ParameterKind::kNone) return std::nullopt;

@@ -22,7 +22,8 @@ namespace fs = std::filesystem;
 constexpr const char* kJournalFile = "journal";
 constexpr const char* kStepsSection = "piece";
 
-// The steps of a piece go into its journal. They are timed for policies that read the clock alone.
+// JournalRounds writes the steps of a piece into its journal. They are timed only for policies that
+// read the clock.
 class JournalRounds : public Rounds {
  public:
   JournalRounds(const Scenario& scenario, const TimedPiece& piece, ComparedMethods& methods,
@@ -87,7 +88,7 @@ class JournalRounds : public Rounds {
   PieceGradients gradients_;
   const bool reads_clock_;
   ScenarioTiming timing_;
-  RunSink sink_;  // drops the rows: the times are for the policy alone
+  RunSink sink_;  // drops the rows: the times are only for the policy
   const TimedNetwork timed_network_ = {&timing_, &sink_};
   const std::vector<int64_t> numels_;
   const std::vector<Clock> clocks_;
@@ -96,7 +97,7 @@ class JournalRounds : public Rounds {
   int64_t done_ = 0;
 };
 
-// The one training of a job.
+// The single training of a job.
 class JobTraining : public Trainings {
  public:
   JobTraining(const Scenario& scenario, const TimedPiece& piece, ComparedMethods& methods,
@@ -130,7 +131,7 @@ class JobTraining : public Trainings {
   const fs::path directory_;
   const SectionFile* const from_;
   Checkpoints& checkpoints_;
-  const JournalRounds* rounds_ = nullptr;  // in work
+  const JournalRounds* rounds_ = nullptr;  // rounds in progress
 };
 
 }  // namespace
@@ -143,7 +144,7 @@ PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods,
   for (size_t p = first; p < pieces.size(); ++p) {
     const TimedPiece& piece = pieces[p];
     const fs::path folder = FolderOf(p);
-    // A killed process may have written to its journal after its checkpoint: that is cut off before
+    // A killed process may have written to its journal after its checkpoint; this is cut off before
     // anybody reads it.
     auto from = std::make_shared<std::unique_ptr<SectionFile>>();
     const auto prepare = [directory = directory_, log, folder, from] {
@@ -159,7 +160,7 @@ PieceJobs::PieceJobs(const Scenario& scenario, ComparedMethods& methods,
       const StopFlag& stop = CatchStop(SIGUSR2);
       Checkpoints checkpoints(folder, {period, &CatchRequests()}, stderr);
       JobTraining training(scenario, piece, methods, folder, directory, from->get(), checkpoints);
-      // The process that asks to stop has waited before.
+      // The process that asks this one to stop has already waited.
       constexpr unsigned kPatience = 1;
       const bool done = RunTrainings(training, {.stopped = [&stop] { return stop != 0; },
                                                 .checkpoints = &checkpoints,
