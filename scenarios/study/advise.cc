@@ -23,13 +23,13 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kRates = 7;         // one for each third of a decade, both ways
+constexpr int64_t kRates = 7;         // three for each factor of 10, in both directions
 constexpr double kReach = 10;         // factor to the slowest and to the fastest link
 constexpr double kTargetShare = 0.9;  // quality of the target as a share of the baseline's
 constexpr size_t kWindow = 3;         // number of evaluations in a mean
 constexpr int64_t kLeastSteps = 10;
 
-// Returns rates around the asked one.
+// Returns rates around the requested one.
 std::vector<std::string> RatesAround(OptionKind kind, const std::string& asked, double least,
                                      double most) {
   std::vector<std::string> rates =
@@ -50,7 +50,7 @@ std::string BandwidthAxis(const Scenario& scenario) {
   return fmt::format("  bandwidth: [{}]\n", Join(values, ", "));
 }
 
-// Returns the axis of factors on the rates of clients' lines, both ways.
+// Returns the axis of factors on the rates of the clients' lines, in both directions.
 std::string LinesAxis(const Scenario& scenario) {
   std::vector<std::string> factors = {"1"};
   if (CouplingsOf(scenario).empty()) {
@@ -73,7 +73,7 @@ std::string Indented(const std::string& text) {
   return indented;
 }
 
-// Refuses options of a single run's files and views, which have no meaning here.
+// Refuses options about the files and views of a single run, which have no meaning here.
 void RefuseViews(const Scenario& scenario) {
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
   for (const ScenarioOption& option : OptionsOf(scenario)) {
@@ -84,7 +84,7 @@ void RefuseViews(const Scenario& scenario) {
   }
 }
 
-// StepNames are the key and the flag of a scenario's steps, and the flag of the short one's.
+// StepNames has the key and the flag of a scenario's steps, and the flag of the short training's.
 struct StepNames {
   const char* key;
   const char* flag;
@@ -126,8 +126,8 @@ int64_t InProportion(int64_t steps, double part) {
   return std::max<int64_t>(1, std::llround(static_cast<double>(steps) * part));
 }
 
-// Returns the target of a share of the quality `value`, rounded to what is easier: in tenths of a
-// per cent, or with three significant digits. "": there is none.
+// Returns the target for a share of the quality `value`, rounded in the easier direction: to tenths
+// of a per cent, or to three significant digits. "" if there is none.
 std::string EasierTarget(const Metric& metric, double value) {
   const bool higher = metric.better == Metric::Better::kHigher;
   const double target = higher ? kTargetShare * value : value / kTargetShare;

@@ -1,4 +1,4 @@
-// What advice says besides its figures: setting, caveats, and how to ask more.
+// The parts of advice other than its figures: setting, caveats, and how to ask more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -113,8 +113,8 @@ std::vector<std::string> CaveatsOf(const AdviseRequest& request, const Scenario&
   return caveats;
 }
 
-// Returns true where the baseline reached the target up to its third evaluation, before which no
-// policy can be told to be faster.
+// Returns true if the baseline reached the target by its third evaluation: before that, no policy
+// can be shown to be faster.
 bool ReachedAtOnce(const analysis::Study& study) {
   return std::ranges::any_of(study.points, [&](const analysis::StudyPoint& point) {
     return point.policy == study.baseline && point.curve.size() >= 3 &&
@@ -122,8 +122,8 @@ bool ReachedAtOnce(const analysis::Study& study) {
   });
 }
 
-// Returns the value of the metric that guessing has; 0: not known. It is known of the share of
-// right classes alone.
+// Returns the value of the metric that guessing reaches; 0 if it is not known. It is known only for
+// the share of correct classes.
 double GuessingOf(const Scenario& scenario, const Metric& metric) {
   const CatalogEntry& data = FindInCatalog(scenario.dataset);
   const bool known =

@@ -9,10 +9,10 @@
 namespace legacy {
 namespace {
 
-constexpr const char* kWhole = "dense";  // the downlink that compresses nothing
+constexpr const char* kWhole = "dense";  // the downlink without compression
 
-// Returns the row of a policy, and adds its method. `algorithm` and `downlink` are "" for the
-// scenario's own. A method with an algorithm or a downlink of its own is the row of those alone.
+// Returns the row of a policy, and adds its method. `algorithm` and `downlink` are "" for those of
+// the scenario. A method that has its own algorithm or downlink is only in the row of these.
 std::optional<AdvisedRow> TakeRow(const std::string& policy, const std::string& algorithm,
                                   const std::string& downlink, bool first, Scenario& scenario) {
   Method method = FindMethod(scenario, policy);
@@ -47,7 +47,7 @@ std::vector<AdvisedRow> TakeRows(Scenario& scenario) {
   options.algorithms = {first, "federated.algorithms"};
   if (algorithms.size() == 1) algorithms = {""};
   std::vector<std::string> downlinks = {""};
-  // Without a server, nothing travels down.
+  // Without a server, nothing is sent down.
   if (options.HasServer() && options.downlink != kWhole) downlinks.push_back(options.downlink);
   options.downlink = kWhole;
   std::vector<std::string> policies = {kAdviceBaseline};

@@ -1,4 +1,4 @@
-// Trainings and replays of advice.
+// The trainings and replays on which advice is based.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -64,8 +64,8 @@ StudyPlan PlanOf(const Scenario& scenario) {
   return PlanStudy(ParseStudy(AdviceDefinition(scenario), "advise"));
 }
 
-// Returns the wall seconds of a training, from the first steps of one. Errors that all trainings
-// share appear here.
+// Returns the wall seconds of a training, estimated from its first steps. Errors that all trainings
+// have in common appear here.
 double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   PlannedTraining probe = plan.trainings.front();
   const int64_t steps = StepsOf(probe.scenario);
@@ -75,7 +75,7 @@ double TrainingSeconds(const StudyPlan& plan, const fs::path& folder) {
   probe.scenario.threads = 1;
   const fs::path place = folder / kProbe;
   fs::create_directories(place);
-  LoadTraining(*probe.scenario.processor);  // is no part of a training's time
+  LoadTraining(*probe.scenario.processor);  // not part of a training's time
   const auto begin = std::chrono::steady_clock::now();
   Child child(place / "log", [&](const Child::Say&) {
     Train(place, probe);
@@ -98,7 +98,7 @@ void SayWhatItTakes(const AdviseRequest& request, const StudyPlan& plan, const f
              replayed ? fmt::format(", then {} replays", plan.points.size()) : "");
 }
 
-// Does the work of one phase. Returns false where it was stopped.
+// Does the work of one phase. Returns false if it was stopped.
 bool WorkOff(const StudyFolder& folder, StudyPhase phase, const AdviseRequest& request,
              analysis::Study& study, const StopFlag& stop) {
   Collector collector(folder.path());
@@ -130,8 +130,8 @@ std::string SuggestedTarget(const StudyFolder& folder) {
   return ChooseTarget(trainings);
 }
 
-// Gives the same trainings another definition, as no training depends on the target. A kill at any
-// moment leaves what --resume continues with.
+// Gives the same trainings another definition, because no training depends on the target. If this
+// is killed at any moment, --resume can continue.
 StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::string& target) {
   scenario.target = {target, "training.target"};
   StudyPlan plan = PlanOf(scenario);
@@ -140,7 +140,7 @@ StudyFolder WithTarget(const StudyFolder& folder, Scenario scenario, const std::
   return StudyFolder::Create(folder.path(), std::move(plan));
 }
 
-// Opens the study that continues, which may have its target already.
+// Opens the study that is continued, which may already have its target.
 StudyFolder OpenAgain(const fs::path& path, StudyPlan plan, Scenario quick) {
   fs::remove_all(path / kProbe);
   if (!fs::exists(path / "study.yaml")) return StudyFolder::Create(path, std::move(plan));
@@ -154,8 +154,8 @@ StudyFolder OpenAgain(const fs::path& path, StudyPlan plan, Scenario quick) {
   return folder;
 }
 
-// Returns a federated study with rates of the median client's uplink in place of factors on lines.
-// A federated step is what was simulated, so there is no textbook beside it.
+// Returns a federated study that has rates of the median client's uplink in place of factors on
+// lines. A federated step is simulated as it is, so there is no textbook value next to it.
 analysis::Study OverUplinks(analysis::Study study, double uplink) {
   analysis::StudyAxis& axis = study.axes.front();
   std::map<std::string, std::string> renamed;
@@ -173,8 +173,8 @@ analysis::Study OverUplinks(analysis::Study study, double uplink) {
   return study;
 }
 
-// Returns the mean ratio of what the target costs with the baseline and with a policy; nothing
-// where a seed lacks one of them, or costs nothing.
+// Returns the mean ratio of the target's cost with the baseline to that with a policy; nothing if a
+// seed lacks one of the costs, or one is 0.
 analysis::GeometricMean CheaperThan(const std::vector<double>& baseline,
                                     const std::vector<double>& policy, size_t seeds) {
   if (baseline.size() != seeds || policy.size() != seeds) return {};
@@ -186,7 +186,7 @@ analysis::GeometricMean CheaperThan(const std::vector<double>& baseline,
   return analysis::GeometricMeanOf(ratios);
 }
 
-// Adds what the target costs, and what rounds wait for, at the lines as they are.
+// Adds what the target costs, and what rounds wait for, on unchanged lines.
 void AddCosts(const StudyFolder& folder, const analysis::Study& study,
               analysis::AdviceQuestion& question) {
   const StudyPlan& plan = folder.plan();
@@ -228,7 +228,7 @@ void AddCosts(const StudyFolder& folder, const analysis::Study& study,
 
 AdviseResult Advise(const AdviseRequest& request, const StopFlag& stop) {
   const Scenario quick = ShortScenario(request);
-  StudyPlan plan = PlanOf(quick);  // mistakes leave no files behind
+  StudyPlan plan = PlanOf(quick);  // mistakes are found before files are written
   const StopScope scope(kSecondsToStopChildren);
   if (request.resume && !fs::exists(request.folder)) {
     throw Error("--resume", request.folder.string(), "a folder that is there");

@@ -122,7 +122,7 @@ std::string CompleteDefinition(const std::string& text, const fs::path& file,
   try {
     root = ParseYaml(text, file.string());
   } catch (const Error&) {
-    return text;  // the reader of the definition reports what is wrong with it
+    return text;  // the reader of the definition reports the error
   }
   if (!root.IsMap() || (root["study"] && !root["study"].IsMap())) return text;
   const bool named = root["study"] && root["study"]["name"];

@@ -18,13 +18,14 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kMaxStudyPoints = 1'000'000;
-// Default of study.max_points, planned in about a second.
+// The default of study.max_points; this many points are planned in about a second.
 constexpr int64_t kPointsUnasked = 20'000;
 
-// A Position has the positions of a point's values: those of the axes, then policy and seed.
+// A Position has the positions of a point's values: those on the axes, then those of policy and
+// seed.
 using Position = std::vector<size_t>;
 
-// A Selection has, for each dimension, the positions that count.
+// A Selection has the selected positions of each dimension.
 using Selection = std::vector<std::vector<size_t>>;
 
 std::set<std::string> OptionsOf(const DraftAxis& axis) {
@@ -131,8 +132,8 @@ void Reader::ReadNames() {
   if (study_.title.empty()) study_.title = study_.name;
 }
 
-// Reads the scenario. One with a section federated starts from the defaults of federated learning,
-// and has no shape.
+// Reads the scenario. A scenario with a section `federated` starts from the defaults of federated
+// learning, and has no shape.
 void Reader::ReadScenarios() {
   const YAML::Node section = Section("scenario");
   const bool federated = section.IsMap() && section["federated"];
@@ -188,7 +189,7 @@ void Reader::AddAxis(const std::string& key, const YAML::Node& node) {
   axes_.push_back(std::move(axis));
 }
 
-// Checks what does not depend on any axis.
+// Checks that do not depend on any axis.
 void Reader::CheckBase() const {
   const Scenario& scenario = study_.scenario;
   const Scenario defaults = scenario.federated ? FederatedDefaults() : Scenario();
@@ -311,7 +312,7 @@ Selection Reader::Everything() const {
   return all;
 }
 
-// Returns the positions that the entry names. Dimensions that it does not name are empty.
+// Returns the positions that the entry selects. Dimensions that it does not name are empty.
 Selection Reader::Select(const YAML::Node& entry, const std::string& section, bool own) const {
   Selection selection(axes_.size() + 2);
   ReadEntry(entry, section, [&](size_t dimension, const std::string& text, const auto&) {

@@ -27,7 +27,7 @@ void CheckSettings(const Scenario& base, const OptionTexts& settings) {
   for (const auto& [key, text] : settings) SetOption(scratch, key, text);
 }
 
-// Fields are the fields of an axis that is written as a map.
+// Fields has the fields of an axis that is written as a map.
 class Fields {
  public:
   Fields(const YAML::Node& node, const std::string& where) {
@@ -42,7 +42,7 @@ class Fields {
     });
   }
 
-  // Returns true where these fields are there and, of the others, at most `set`.
+  // Returns true if exactly these fields are given; `set` may be given in addition.
   bool Are(std::set<std::string> names) const {
     std::set<std::string> have = names_;
     have.erase("set");
@@ -74,7 +74,7 @@ OptionTexts ReadPattern(const Scenario& base, const YAML::Node& node, const std:
   return pattern;
 }
 
-// Returns the kind of the option that takes the value as it is.
+// Returns the kind of the option that takes the value unchanged.
 OptionKind KindOf(const Scenario& base, const OptionTexts& pattern) {
   for (const auto& [key, text] : pattern) {
     if (text == kPlaceholder) return FindOption(OptionsOf(base), key)->kind;
@@ -123,7 +123,7 @@ std::vector<std::string> Steps(const Fields& fields, OptionKind kind) {
   return LinearSteps(kind, fields.Text("from"), fields.Text("to"), fields.Text("step"));
 }
 
-// Makes names into numbers where all of them are numbers.
+// Turns names into numbers if all of them are numbers.
 void FindNumbers(DraftAxis& axis) {
   analysis::StudyAxis& names = axis.grid.axis;
   std::vector<double> numbers;
@@ -142,8 +142,8 @@ void TakeOption(DraftAxis& axis, const std::string& key) {
   axis.kind = option.kind;
 }
 
-// Reads an axis written as a map. Values that are not those of an option are names, unless all of
-// them are numbers.
+// Reads an axis that is written as a map. Values that do not belong to an option are names, unless
+// all of them are numbers.
 void ReadForm(DraftAxis& axis, const std::string& key, const YAML::Node& node,
               const std::string& where) {
   const Fields fields(node, where);

@@ -1,4 +1,5 @@
-// Points of a study's grid: their scenarios, texts, and where their errors stand in the definition.
+// The points of a study's grid: their scenarios, their texts, and the places of their errors in the
+// definition.
 #include "base/error.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/options/scenario_yaml.h"
@@ -7,7 +8,8 @@
 namespace legacy {
 namespace {
 
-// Returns the key of the option that a message begins with, as a key or as a flag; "": with none.
+// Returns the key of the option with which a message begins, as a key or as a flag; "" if there is
+// none.
 std::string OptionNamedBy(const std::string& message, const Scenario& scenario) {
   std::string name = message.substr(0, message.find(": got '"));
   if (name.size() == message.size()) name = message.substr(0, message.find(": "));
@@ -16,7 +18,7 @@ std::string OptionNamedBy(const std::string& message, const Scenario& scenario) 
   return option == nullptr ? "" : option->key;
 }
 
-// Returns where a point has what a message is about.
+// Returns the place in the definition from which a point has what a message is about.
 std::string PlaceOf(const StudyDefinition& definition, size_t point, const std::string& message) {
   const StudyDefinition::Combination& combination = definition.points[point];
   const StudyDefinition::Combination& first = definition.points.front();

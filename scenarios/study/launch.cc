@@ -19,8 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr auto kQueueLook = std::chrono::seconds(3);  // time between two queries of the queue
 
-// Environment variables of the rank and the number of ranks. Slurm sets its own names in batch
-// scripts as well, where nothing runs once for each rank, but the size of a step under srun only.
+// The environment variables of the rank and the number of ranks. Slurm also sets its own names in
+// batch scripts, where nothing runs once for each rank, but it sets the size of a step only under
+// srun.
 struct RankNames {
   const char* rank;
   const char* size;
@@ -68,7 +69,7 @@ const std::string& DirectiveWord(const std::string& what, const std::string& wor
                   : "words without line breaks and other control characters");
 }
 
-// Returns the lines that every batch script begins with.
+// Returns the lines with which every batch script begins.
 std::string BatchHead(const LaunchOptions& options, const std::string& job,
                       const std::string& log) {
   std::string text = fmt::format(
@@ -176,7 +177,7 @@ bool WaitSlurm(const std::vector<std::string>& jobs, const std::function<void()>
   const std::string line = ShellLine({"squeue", "--noheader", "--jobs=" + Join(jobs, ",")});
   while (true) {
     const ShellResult queue = RunShell(line);
-    // The jobs ended long ago.
+    // The jobs have ended long ago.
     const bool gone = queue.text.find("Invalid job id") != std::string::npos;
     if (gone || (queue.status == 0 && queue.text.empty())) return true;
     const auto look = std::chrono::steady_clock::now() + kQueueLook;

@@ -24,7 +24,7 @@ std::vector<std::string> RefusalsOf(const Scenario& scenario) {
   return scenario.federated ? CouplingsOf(scenario) : ReplayRefusals(scenario);
 }
 
-// Throws Error where the scenario of one policy is not valid.
+// Throws Error if the scenario of one policy is not valid.
 void Validate(const Scenario& scenario) {
   if (!scenario.federated) return ValidateScenario(scenario);
   ValidateFederated(scenario);
@@ -33,7 +33,7 @@ void Validate(const Scenario& scenario) {
               "one algorithm for each point: several are an axis, algorithms: [fedavg, scaffold]");
 }
 
-// Returns the options that a training with the scenario's policy does not read.
+// Returns the options that a training with the policy of the scenario does not read.
 std::vector<std::string> UnreadBy(const Scenario& scenario) {
   const Method method = FindMethod(scenario, scenario.policies.front());
   std::vector<std::string> unread = UnreadOptions(method, scenario);
@@ -44,9 +44,9 @@ std::vector<std::string> UnreadBy(const Scenario& scenario) {
   return unread;
 }
 
-// Takes over from `whole` what a federated training reads of options that its replays may change:
-// the number of its clients, more of the population where its draws read it, and whether a server
-// or a collective makes versions.
+// Copies from `whole` those options that a federated training reads although its replays may change
+// them: the number of its clients, more of the population if its draws read that, and whether a
+// server or a collective makes versions.
 void TakeWhatIsRead(const Scenario& whole, Scenario& training) {
   const PlanRequest request = RequestOf(whole, whole.seed);
   training.federated->clients = request.population.Clients();
@@ -57,7 +57,7 @@ void TakeWhatIsRead(const Scenario& whole, Scenario& training) {
   training.topology = whole.topology;
 }
 
-// Removes built-in methods and those of other policies, which are no part of a point.
+// Removes built-in methods and methods of other policies, which are not part of a point.
 void KeepOneMethod(Scenario& scenario) {
   const auto own = scenario.methods.find(scenario.policies.front());
   std::map<std::string, Method> kept;
@@ -65,7 +65,7 @@ void KeepOneMethod(Scenario& scenario) {
   scenario.methods = std::move(kept);
 }
 
-// Sets the network that is simulated fastest, because a recording's times are not used.
+// Sets the network that is fastest to simulate, because a recording's times are not used.
 void TakeCheapestNetwork(Scenario& scenario) {
   scenario.fidelity = "analytic";
   if (scenario.federated) return;  // its topology has the places of clients
@@ -93,7 +93,7 @@ PlannedTraining PlanTraining(Scenario training) {
   return planned;
 }
 
-// Returns the point's own network and clock with the options of its training.
+// Returns the point's own network and clock, with its training's other options.
 Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   Scenario point = training;
   for (const ScenarioOption& option : OptionsOf(whole)) {
@@ -104,8 +104,8 @@ Scenario PointScenario(const Scenario& whole, const Scenario& training) {
   return point;
 }
 
-// Sets metrics and target of the plan by its first point that trains. Throws Error where another
-// one has other metrics, or a target of another metric.
+// Sets the metrics and the target of the plan from its first point that trains. Throws Error if
+// another point has other metrics, or a target for another metric.
 void TakeMetrics(const Scenario& point, StudyPlan& plan) {
   const std::span<const Metric> metrics = MetricsOf(point);
   const std::optional<Target> target = TargetOf(point);

@@ -8,7 +8,7 @@ namespace legacy {
 namespace {
 
 constexpr auto kPlainLines = std::chrono::seconds(5);
-constexpr double kRateSeconds = 0.5;  // seconds before which rates are noise
+constexpr double kRateSeconds = 0.5;  // seconds before which rates are only noise
 
 std::string Duration(double seconds) {
   const auto whole = static_cast<int64_t>(std::ceil(seconds));

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kNanosecondsPerSecond = 1e9;
 constexpr int kLogDigits = 3;
-// Enough digits for any step in a text; drops the rounding errors of sums.
+// These are enough digits for any step in a text, and drop the rounding errors of sums.
 constexpr int kLinearDigits = 12;
 constexpr int64_t kMaxValues = 10'000;
 
@@ -43,7 +43,7 @@ double Rounded(double value, int digits) {
   return *ParseNumber(std::string_view(text, end.ptr - text));
 }
 
-// Returns the value unless it is infinite or NaN, which ParseNumber reads as well.
+// Returns the value unless it is infinite or NaN, which ParseNumber also reads.
 std::optional<double> FiniteOf(std::optional<double> value) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }

@@ -40,14 +40,14 @@ std::string ProcessName() {
 
 // A Slot runs one process at a time, with a journal of its own.
 struct Slot {
-  // Null before the first process, and where the last one may have ended within a line.
+  // Null before the first process, and if the last one may have ended in the middle of a line.
   std::unique_ptr<analysis::JournalWriter> journal;
   std::unique_ptr<Child> child;
   bool trains = false;
-  Piece piece;                  // piece in hand; a training has no points
-  size_t ended = 0;             // points of the piece that have ended
+  Piece piece;                  // piece in progress; a training has no points
+  size_t ended = 0;             // number of its points that have ended
   double samples = 0;           // size of the training
-  double share = 0;             // of the training that is done
+  double share = 0;             // share of the training that is done
   WallClock::time_point begin;  // start of the current training or point
 };
 
@@ -90,8 +90,8 @@ StudyRun::StudyRun(const StudyFolder& folder, const analysis::Study& now,
   FindOut(now);
 }
 
-// Reports once what would fail in every child. It also loads LibTorch, which children inherit
-// because they are forks, unless some of them need other kernels.
+// Reports once the errors that every child would have. Unless some children need other kernels, it
+// also loads LibTorch, which they inherit because they are forks.
 void StudyRun::PrepareTrainings() const {
   std::set<Processor> processors;
   for (const size_t training : trainings_) {
@@ -153,7 +153,7 @@ void StudyRun::Fill() {
   }
 }
 
-// Starts a training with the threads that no other training needs. Results do not depend on the
+// Starts a training with those threads that no other training needs. Results do not depend on the
 // number of threads.
 void StudyRun::StartTraining(Slot& slot, size_t training) {
   const int64_t left = progress_.trainings - progress_.trainings_ended;
@@ -212,7 +212,7 @@ void StudyRun::Hear(Slot& slot, const std::string& line) {
   slot.begin = WallClock::now();
 }
 
-// Counts what is done of trainings that have not ended.
+// Counts the finished part of trainings that have not ended.
 void StudyRun::CountWork() {
   progress_.samples_in_work = progress_.seconds_in_work = 0;
   for (const Slot& slot : slots_) {
@@ -226,7 +226,7 @@ void StudyRun::End(Slot& slot) {
   const Child::End end = slot.child->Wait();
   slot.child.reset();
   if (end.status == kTaskBroken) throw Error(folder_.Journals().string() + ": " + end.how);
-  // It may have ended within a line.
+  // The process may have ended in the middle of a line.
   if (end.status != 0 && end.status != kTaskFailed) slot.journal.reset();
   if (slot.trains) {
     EndTraining(slot, end);
@@ -280,7 +280,7 @@ StudyProgress StudyRun::Run(const std::function<void(const StudyProgress&)>& tic
   }
   progress_.interrupted =
       !trainings_.empty() || !ready_.empty() || std::any_of(slots_.begin(), slots_.end(), busy);
-  slots_.clear();  // kills the children
+  slots_.clear();  // this kills the children
   return progress_;
 }
 

@@ -8,8 +8,8 @@
 namespace legacy {
 namespace {
 
-// Number of pieces for each process, enough that the last ones are short in comparison with the
-// whole.
+// The number of pieces for each process, which is large enough that the last pieces are short
+// compared with the whole.
 constexpr int64_t kPiecesPerProcess = 4;
 constexpr int64_t kMaxPiece = 64;  // largest number of points in a piece
 
@@ -51,7 +51,7 @@ WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
   const auto point_left = [&](size_t point) {
     return IsLeft(now.points[point].state, retry_failed);
   };
-  const auto gone = [&](size_t t) {  // it failed and is not tried again
+  const auto gone = [&](size_t t) {  // it has failed and is not tried again
     return now.trainings[t].state == analysis::StudyState::kFailed && !retry_failed;
   };
   const auto mine = [&](size_t position) {

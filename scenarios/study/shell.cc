@@ -23,14 +23,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPatience = std::chrono::seconds(10);  // time after SIGTERM
-constexpr int kNoProgram = 127;                       // exit status of shells for it
+constexpr auto kPatience = std::chrono::seconds(10);  // time allowed after SIGTERM
+constexpr int kNoProgram = 127;  // exit status of shells if a program is not found
 
 [[noreturn]] void Become(const std::vector<std::string>& words, int log, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);
   for (const int signal_number : {SIGINT, SIGTERM}) signal(signal_number, SIG_DFL);
-  setpgid(0, 0);  // this program, not the child, reacts to a terminal's Ctrl-C
+  setpgid(0, 0);  // this program reacts to a terminal's Ctrl-C, and not the child
   dup2(log, STDOUT_FILENO);
   dup2(log, STDERR_FILENO);
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -42,7 +42,7 @@ constexpr int kNoProgram = 127;                       // exit status of shells f
   _exit(kNoProgram);
 }
 
-// Returns true, and the exit status, once the process has ended.
+// Returns true and sets the exit status once the process has ended.
 bool HasEnded(pid_t pid, int& status) {
   int raw = 0;
   if (waitpid(pid, &raw, WNOHANG) != pid) return false;

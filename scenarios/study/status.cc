@@ -51,7 +51,7 @@ std::string Place(const Study& study, const StudyPoint& point) {
   return text;
 }
 
-// Returns the rows of one axis, in the order of `values`; `value_of` returns a point's value.
+// Returns the rows of one axis, in the order of `values`; `value_of` returns the value of a point.
 std::string AxisRows(const Study& study, const std::string& name,
                      const std::vector<std::string>& values,
                      const std::function<std::string(const StudyPoint&)>& value_of) {
@@ -95,7 +95,7 @@ std::string Value(const std::optional<T>& value) {
 
 std::string PlanText(const StudyPlan& plan) {
   const Study study = EmptyStudy(plan);
-  // Trainings by policy: all, and those on one network.
+  // Numbers of trainings by policy: all, and those that are tied to one network.
   std::map<std::string, std::pair<int64_t, int64_t>> trainings;
   double samples = 0;
   for (const PlannedTraining& training : plan.trainings) {

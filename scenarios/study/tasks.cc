@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr auto kPause = std::chrono::milliseconds(200);  // between two shares that are told
+constexpr auto kPause = std::chrono::milliseconds(200);  // between two reports of a share
 
-// Writes to the journal and returns `status`. An error of the journal is no failure of the training
-// or point, and is reported as kTaskBroken.
+// Writes to the journal and returns `status`. An error of the journal is not a failure of the
+// training or point, and is reported as kTaskBroken.
 template <typename Write>
 int Recorded(int status, Write write) {
   try {
@@ -34,7 +34,7 @@ int Recorded(int status, Write write) {
   }
 }
 
-// Returns what `work` throws; nothing where it does not.
+// Returns the message of what `work` throws; nothing if it does not throw.
 template <typename Work>
 std::optional<std::string> Thrown(Work work) {
   try {
@@ -45,7 +45,7 @@ std::optional<std::string> Thrown(Work work) {
   }
 }
 
-// Locks the file until the process ends. File systems without locks lock nothing.
+// Locks the file until the process ends. On file systems without locks, this has no effect.
 void LockWhileAlive(const fs::path& path) {
   std::string refused;
   const int file = OpenOwnFile(path, O_RDWR | O_CREAT, refused);

@@ -35,14 +35,14 @@ void Train(const fs::path& study, const PlannedTraining& training, const ShareTo
   CheckFoldersIn(study, fs::path("trainings") / partial.filename() / "file");
   Scenario scenario = training.scenario;
   scenario.out = partial.string();
-  scenario.further = "none";  // points are the networks here
+  scenario.further = "none";  // here, the points are the networks
   const auto run = [&](bool resume) {
     FinishRun(scenario.federated ? RunFederated(scenario, "legacy-study", g_never, stderr,
                                                 {.resume = resume, .told = told})
                                  : RunComparison(scenario, "legacy-study", "legacy-study", g_never,
                                                  stderr, {.resume = resume, .told = told}));
   };
-  bool trained = IsFinished(partial);  // it was killed before the folder had its name
+  bool trained = IsFinished(partial);  // the process was killed before it renamed the folder
   if (!trained && fs::exists(partial / kCheckpointFolder)) {
     try {
       run(true);

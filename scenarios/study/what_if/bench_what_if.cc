@@ -1,8 +1,8 @@
-// What a replay and a what-if answer cost: legacy-replay as users start it (start-up included), and
-// answers over 7 policies and one seed within one process; and answers about federated trainings of
-// 50,000 tasks. The trainings, of 16 workers and 400 steps, and of 1,000 clients, 50 a round, and
-// 500 rounds with 2 policies, are recorded into temporary folders first, where a benchmark needs
-// them: two minutes, which are not measured.
+// This benchmark measures the cost of replays and what-if answers: legacy-replay as users start it
+// (including its start-up); answers over 7 policies and one seed within one process; and answers
+// about federated trainings of 50,000 tasks. The trainings have 16 workers and 400 steps, or 1,000
+// clients, 50 per round, and 500 rounds with 2 policies. They are recorded into temporary folders
+// when a benchmark first needs them, which takes two minutes and is not measured.
 #include <benchmark/benchmark.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ class Recorded {
   const StudyPlan plan_;
 };
 
-// A LazyRecording is made when a benchmark first needs it.
+// A LazyRecording is recorded when a benchmark first needs it.
 class LazyRecording {
  public:
   LazyRecording(std::string name, std::string study)
@@ -103,13 +103,14 @@ void RunReplay(benchmark::State& state, const Recorded& recorded, const std::str
   }
 }
 
-// Returns the i-th of fractions that fill (0, 1) evenly, for each factor another list.
+// Returns the i-th of a list of fractions that fill (0, 1) evenly; each factor gives a different
+// list.
 double Even(int i, double factor) {
   constexpr double kGolden = 0.6180339887498949;
   return std::fmod((i + 1) * kGolden * factor, 1.0);
 }
 
-// The i-th of a list of questions that never repeats: rates and delays over decades.
+// Returns the i-th of a list of questions that never repeats: rates and delays over decades.
 WhatIfQuestion WorkersQuestion(int i) {
   const auto even = [&](double factor) { return Even(i, factor); };
   WhatIfQuestion question;
@@ -120,7 +121,7 @@ WhatIfQuestion WorkersQuestion(int i) {
   return question;
 }
 
-// The same of clients: rates of lines, losses, the server's rate and the devices.
+// Does the same for clients: the rates of lines, losses, the server's rate and the devices.
 WhatIfQuestion ClientsQuestion(int i) {
   WhatIfQuestion question;
   question.up_rates = std::pow(10, 3 * Even(i, 1) - 1.5);

@@ -23,12 +23,12 @@ using fabric::CollectiveAlgorithm;
 using fabric::CollectiveSpec;
 using nlohmann::json;
 
-// Why a training has no closed form in the page.
+// Thrown if a training has no closed form in the page.
 struct NoClosedForm {
   std::string reason;
 };
 
-// Returns why the stragglers of a group are not those of a question; "": they are.
+// Returns why the stragglers of a group are not those that a question can state; "" if they are.
 std::string StragglersRefused(const Scenario& scenario, const WhatIfQuestion& own) {
   const auto model = fabric::MakeStragglers(scenario.stragglers);
   const auto slow = static_cast<size_t>(own.slow_workers.value_or(0));
@@ -41,7 +41,7 @@ std::string StragglersRefused(const Scenario& scenario, const WhatIfQuestion& ow
   return "its stragglers are not the last workers with one slow-down";
 }
 
-// Returns why the transport has no closed form; "": it has one.
+// Returns why the transport has no closed form; "" if it has one.
 std::string TransportRefused(const fabric::Transport& transport) {
   if (transport.streams > 1) return "messages are shared by several streams";
   if (transport.queuePairs > 1) return "messages take queue pairs in turn";
@@ -49,7 +49,8 @@ std::string TransportRefused(const fabric::Transport& transport) {
   return "";
 }
 
-// Returns whether all endpoints have one link, of the scenario's rate and delay, to one switch.
+// Returns whether all endpoints have a single link, with the scenario's rate and delay, to one
+// switch.
 bool IsOneSwitch(const Scenario& scenario, const Network& network) {
   const fabric::Topology& topology = network.topology;
   std::set<int> switches;
@@ -95,7 +96,7 @@ const char* KnownAlgorithm(const CollectiveSpec& spec) {
                      " is not among the page's algorithms"};
 }
 
-// Returns the bytes of a call's messages: one number where one tells all.
+// Returns the bytes of a call's messages: a single number if one suffices.
 json SizesOf(const CollectiveSpec& spec) {
   if (spec.algorithm == CollectiveAlgorithm::Broadcast) return spec.bytes[spec.root];
   const bool equal = std::ranges::count(spec.bytes, spec.bytes.front()) == std::ssize(spec.bytes);
@@ -142,7 +143,7 @@ class Items {
 // A PlanWriter makes the plan of a group.
 class PlanWriter {
  public:
-  // Throws NoClosedForm where the group's network has none.
+  // Throws NoClosedForm if the group's network has no closed form.
   PlanWriter(const WhatIf& what_if, size_t group, const analysis::Study& study)
       : what_if_(&what_if), study_(&study), metric_(analysis::ShownMetric(study)) {
     const WhatIfGroup& asked = what_if.study().groups[group];
@@ -170,7 +171,7 @@ class PlanWriter {
              {"trainings", json::array()}};
   }
 
-  // Adds a training. Throws NoClosedForm where it has none.
+  // Adds a training. Throws NoClosedForm if it has no closed form.
   void Add(const WhatIfTraining& training) {
     const Scenario scenario = ScenarioOf(training);
     if (scenario.clip_mean > 0) throw NoClosedForm{"it clips the mean gradient"};
@@ -197,12 +198,13 @@ class PlanWriter {
     return what_if_->ScenarioOf(training, question_);
   }
 
-  // Returns the steps of a training as [number of the step, how many in a row].
+  // Returns the steps of a training as pairs: the number of a step, and how many in a row are equal
+  // to it.
   json StepsOf(const RecordedTraining& training, const Record& record, const Scenario& scenario) {
     const ScenarioTiming timing(scenario);
     const Clock clock = timing.MakeClocks(record.operations, record.LayerNumels()).front();
     const StepStart start = timing.StartOf(clock, scenario.seed, 0);
-    std::map<size_t, size_t> number_of;  // numbers of steps by the work's
+    std::map<size_t, size_t> number_of;  // numbers of steps by those of their works
     json runs = json::array();
     for (const size_t work : training.works) {
       const auto [number, fresh] = number_of.try_emplace(work);
@@ -269,7 +271,7 @@ class PlanWriter {
   const WhatIf* what_if_;
   const analysis::Study* study_;
   Metric metric_;
-  WhatIfQuestion question_;  // about device times at speed 1
+  WhatIfQuestion question_;  // for the device times at speed 1
   WhatIfQuestion own_;
   json plan_;
   Items templates_;
@@ -277,13 +279,13 @@ class PlanWriter {
   Items steps_;
 };
 
-// A PagePart is the page's part about one group.
+// The part of the page about one group.
 struct PagePart {
-  json plan;                                                  // null: it has no closed form
+  json plan;                                                  // null: the group has no closed form
   std::map<std::string, std::vector<std::string>> refused{};  // policies by the reason
 };
 
-// Returns the group's part, of at most `most` characters.
+// Returns the part of the page about the group, with at most `most` characters.
 PagePart PartOf(const WhatIf& what_if, size_t group, const analysis::Study& study, size_t most) {
   const std::vector<WhatIfTraining>& trainings = what_if.study().groups[group].trainings;
   PagePart part;

@@ -18,8 +18,8 @@ namespace {
 
 constexpr TimeNs kLongestDelay = 1'000'000'000'000;
 
-// Throws Error where the text names a file that the study does not have, which this program would
-// otherwise read for any client.
+// Throws Error if the text names a file that the study does not have, because this program would
+// otherwise read that file for any client.
 void CheckTopology(const std::string& text, const std::set<std::string>& known) {
   if (known.contains(text)) return;
   std::vector<std::string> types;
@@ -37,9 +37,9 @@ struct SlowWorkers {
   double factor = 1;
 };
 
-// Returns the slow workers of an answer. What the question leaves out is as in the study. Where no
-// worker is slow in the study, a slowdown without a number means one worker, and a number without a
-// slowdown is refused.
+// Returns the slow workers of an answer. Values that the question leaves out are those of the
+// study. If no worker is slow in the study, a slowdown without a number means one worker, and a
+// number without a slowdown is refused.
 SlowWorkers SlowWorkersFor(const WhatIfQuestion& question, const SlowWorkers& now) {
   if (now.count > 0) {
     return {question.slow_workers.value_or(now.count), question.slowdown.value_or(now.factor)};
@@ -70,8 +70,8 @@ std::string StragglerText(const SlowWorkers& slow) {
   return "fixed:count=" + std::to_string(slow.count) + ",factor=" + FormatNumber(slow.factor);
 }
 
-// Sets rate, delay and topology. Another rate or delay removes the network schedule, whose entries
-// would override it.
+// Sets rate, delay and topology. A different rate or delay removes the network schedule, whose
+// entries would override it.
 void SetNetwork(const WhatIfQuestion& question, const std::set<std::string>& topologies,
                 Scenario& scenario) {
   const auto before = std::pair(*scenario.bandwidth, *scenario.delay);

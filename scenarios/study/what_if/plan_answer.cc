@@ -20,7 +20,7 @@
 namespace legacy {
 namespace {
 
-// Returns the mean seconds of work of a run's tasks on a client with a slowdown of 1.
+// Returns the mean seconds of work of a run's tasks, for a client with a slowdown of 1.
 double WorkSeconds(const analysis::RunDirectory& run) {
   std::map<int64_t, double> slowdowns;
   for (const analysis::ClientRow& row : run.clients) slowdowns[row.client] = row.slowdown;
@@ -34,8 +34,8 @@ double WorkSeconds(const analysis::RunDirectory& run) {
   return tasks > 0 ? sum / static_cast<double>(tasks) : 0;
 }
 
-// Returns the text of a plan's server. An asynchronous one makes a version of as many updates as
-// the algorithm says.
+// Returns the text of a plan's server. An asynchronous server makes a version of as many updates as
+// the algorithm specifies.
 std::string ServerText(const Scenario& scenario) {
   const auto& asynchronous = *scenario.federated->server;
   if (!asynchronous) return scenario.federated->server.text();
@@ -57,7 +57,7 @@ double Mean(const std::vector<double>& values) {
   return values.empty() ? 0 : Sum(values) / static_cast<double>(values.size());
 }
 
-// Returns the ends of versions, evenly chosen.
+// Returns the end times of evenly spaced versions.
 std::vector<std::pair<double, double>> CurveOf(const std::vector<analysis::RoundRow>& rounds) {
   const size_t stride = (rounds.size() + kMostPlannedPoints - 1) / kMostPlannedPoints;
   std::vector<std::pair<double, double>> curve;
@@ -99,7 +99,7 @@ bool HasServer(const Scenario& scenario) {
 std::optional<MeanTask> TaskToPlan(const Scenario& scenario,
                                    const std::filesystem::path& directory) {
   if (!HasServer(scenario)) return std::nullopt;
-  // Selections by losses choose by what is learnt.
+  // Selections by losses depend on what is learnt.
   if (fabric::FindSelection(scenario.federated->selection, "--selection").readsLosses) {
     return std::nullopt;
   }

@@ -14,16 +14,16 @@ namespace {
 
 using nlohmann::json;
 
-// Largest number of characters of a client's text in a message.
+// The largest number of characters of a client's text in a message.
 constexpr size_t kMostEcho = 200;
 constexpr int64_t kMostCount = 1 << 24;
 
 std::string Echo(const json& value) {
-  if (value.is_structured()) return value.type_name();  // may be nested thousands deep
+  if (value.is_structured()) return value.type_name();  // it may be nested thousands deep
   return value.dump(-1, ' ', false, json::error_handler_t::replace).substr(0, kMostEcho);
 }
 
-// Returns a number in the base unit, or a text with a unit as on the command line.
+// Returns a number in the base unit, or a text with a unit, as on the command line.
 std::string Quantity(const std::string& key, const json& value, const std::string& unit) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_number()) return FormatNumber(value.get<double>()) + unit;
@@ -60,7 +60,7 @@ std::vector<Item> List(const std::string& key, const json& value) {
   return items;
 }
 
-// Groups that a key is about.
+// The groups to which a key applies.
 enum class About { kAll, kWorkers, kClients };
 
 struct Key {
@@ -115,7 +115,7 @@ constexpr Key kKeys[] = {
     Any<&Q::seeds, List<uint64_t, Whole>>("seeds"),
 };
 
-// Returns the keys of groups of workers, of clients, or of either.
+// Returns the keys that apply to groups of workers, of clients, or of either.
 std::string Names(bool workers, bool clients) {
   std::vector<std::string> names;
   for (const Key& key : kKeys) {

@@ -39,7 +39,8 @@ std::string SizeOf(const Scenario& training) {
   return std::to_string(clients) + " clients";
 }
 
-// Returns what a training is, beside policy and seed: its size, and its values on those axes.
+// Returns a description of a training without its policy and seed: its size, and its values on
+// those axes.
 std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>& axes,
                     const StudyDefinition::Combination& point, const std::string& size) {
   std::string label = size;
@@ -53,8 +54,8 @@ std::string LabelOf(const StudyDefinition& definition, const std::vector<size_t>
   return label;
 }
 
-// Returns why nobody can ask about a training; "": its record can be replayed, and it has a server
-// where it is federated.
+// Returns why a training cannot be asked about; "" if its record can be replayed and, if it is
+// federated, it has a server.
 std::string RefusalOf(const PlannedTraining& training) {
   const Scenario& scenario = training.scenario;
   if (!training.refused.empty() || !scenario.federated || HasServer(scenario)) {
@@ -65,8 +66,8 @@ std::string RefusalOf(const PlannedTraining& training) {
 }
 
 // Returns the command line that gives the times of such a training: it trains the scenario, or
-// replays its record in that folder. "": the scenario has methods of its own, which no command line
-// names.
+// replays the record in that folder. "" if the scenario has methods of its own, which no command
+// line names.
 std::string CommandFor(const Scenario& scenario, const std::filesystem::path& directory) {
   if (scenario.federated && !HasServer(scenario)) {
     return ProgramLine("legacy-federated", {"replay", directory.string()});
@@ -98,7 +99,7 @@ class Reader {
   WhatIfStudy Read();
 
  private:
-  // Orders trainings by the study's order of policies, then by seed.
+  // Orders trainings by the order of policies in the study, then by seed.
   auto Order() const {
     return [this](const WhatIfTraining& training) {
       const auto policy = std::ranges::find(study_.policies, training.scenario.policies.front());
@@ -106,8 +107,8 @@ class Reader {
     };
   }
 
-  // Returns what the trainings of a group share: values on the training's axes, and, where they
-  // read it, who the clients are.
+  // Returns what the trainings of a group have in common: their values on the axes of trainings,
+  // and the identity of the clients if they read it.
   std::vector<std::string> KeyOf(size_t id) const {
     const PlannedPoint& point = plan_.points[id];
     const Scenario& training = plan_.trainings[point.training].scenario;
@@ -145,8 +146,9 @@ class Reader {
          OnNetworkOf(*bases_[entry->second], study_.recordings[recording->second]->Defaults())});
   }
 
-  // Lists a point whose training is not replayed. Those that differ in policy and seed alone, and
-  // have the same reason, are one; without a server, those that differ in their lines as well.
+  // Lists a point whose training is not replayed. Points that differ only in policy and seed, and
+  // have the same reason, are listed as one; without a server, so are those that differ in their
+  // lines.
   void Refuse(size_t id) {
     const PlannedPoint& point = plan_.points[id];
     const PlannedTraining& training = plan_.trainings[point.training];
@@ -175,8 +177,8 @@ class Reader {
     refused.scenario.methods.insert(point.scenario.methods.begin(), point.scenario.methods.end());
   }
 
-  // A Refused has its row, its first point with the methods of all, that point's run directory, and
-  // what can be planned.
+  // A Refused has its row, its first point with the methods of all its points, that point's run
+  // directory, and the trainings that can be planned.
   struct Refused {
     WhatIfRefused row;
     Scenario scenario;
@@ -184,7 +186,7 @@ class Reader {
     std::vector<WhatIfTraining> planned = {};
   };
 
-  // Adds the group that plans them, where there is one.
+  // Adds the group that plans its trainings, if there are any.
   void Plan(Refused& refused) {
     if (refused.planned.empty()) return;
     std::ranges::stable_sort(refused.planned, {}, Order());

@@ -28,8 +28,8 @@ bool Contains(const std::vector<Value>& values, const Value& value) {
   return std::ranges::find(values, value) != values.end();
 }
 
-// Returns the fidelity of answers. Packets would take minutes, and ns-3 has one simulator for each
-// process.
+// Returns the fidelity of answers. Packet fidelity would take minutes, and ns-3 allows only one
+// simulator in each process.
 std::string DefaultFidelity(const Scenario& scenario) {
   return NameOf(*scenario.fidelity == Fidelity::kAnalytic ? Fidelity::kAnalytic : Fidelity::kFlow);
 }
@@ -41,7 +41,7 @@ ParsedFidelity FidelityWithoutPackets(const std::string& text) {
               "flow, analytic: packets take too long to wait for (replays by programs have them)");
 }
 
-// A Limit throws the reason where an answer must end early.
+// A Limit throws the reason why an answer must end early.
 class Limit {
  public:
   Limit(double seconds, const std::function<bool()>& stopped)
