@@ -80,7 +80,7 @@ class Carrier
      * \param connection that carries it
      * \param graph number of the graph that sent it
      * \param flow the message
-     * \return its bytes that are carried all the same; nothing if it is not in flight
+     * \return its bytes that are carried anyway; nothing if it is not in flight
      */
     virtual std::optional<int64_t>
     Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow) = 0;

@@ -141,7 +141,7 @@ class PacketEngine : public ns3::Object, private CarrierListener
 
     // Requests that graphs make.
     void Send(uint64_t graph, const fabric::Flow& flow); //!< starts a flow
-    /** Withdraws a flow, and returns its bytes that TCP carries all the same. */
+    /** Withdraws a flow, and returns its bytes that TCP carries anyway. */
     int64_t Abort(uint64_t graph, const fabric::Flow& flow);
     void Trace(const fabric::Flow& flow, bool delivered); //!< reports a whole flow to the traces
     void Wake(uint64_t graph, uint64_t token);            //!< called when a wake-up is due

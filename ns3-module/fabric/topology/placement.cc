@@ -255,8 +255,8 @@ SharedSwitches(const Topology& topology, const std::vector<int>& hosts, int begi
     }
     if (!shared.empty())
     {
-        // Planes are alike. If a first switch has others behind it, the hosts have one network, and
-        // one switch suffices.
+        // Planes are alike. If a first switch leads to others, the hosts have one network, and one
+        // switch suffices.
         const auto planes = static_cast<size_t>(
             end - begin > 1 ? topology.Planes(hosts[begin], hosts[begin + 1]) : 1);
         shared.resize(std::min(shared.size(), planes));

@@ -77,7 +77,7 @@ class QueuePairs
      * \param connection of the message
      * \param graph number of the graph that sent it
      * \param flow the message
-     * \return its bytes that are carried all the same; nothing if it is not in flight
+     * \return its bytes that are carried anyway; nothing if it is not in flight
      */
     std::optional<int64_t>
     Abort(const fabric::ConnectionName& connection, uint64_t graph, const fabric::Flow& flow);

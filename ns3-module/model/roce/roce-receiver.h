@@ -27,7 +27,7 @@ class RoceReceiver
      * \param control congestion control
      * \param pairs all queue pairs
      * \param network over which it answers
-     * \param listener is told of what arrives
+     * \param listener is told about what arrives
      * \param sprays whether frames overtake each other on several paths
      */
     RoceReceiver(const fabric::RoceSettings* settings,
