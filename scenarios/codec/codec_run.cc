@@ -21,9 +21,9 @@ constexpr const char* kPolicyLayer = "(policy)";  // layer name of a policy's ow
 
 // Losses compare the values that are compressed, e, with the decoded ones, as squared norms.
 struct Losses {
-  double squared = 0;  // norm of e
-  double kept = 0;     // norm of the decoded values
-  double error = 0;    // norm of their difference
+  double squared = 0;  // squared norm of e
+  double kept = 0;     // squared norm of the decoded values
+  double error = 0;    // squared norm of their difference
 };
 
 // Returns the mean over the workers of the values that they will compress. No worker has measured

@@ -10,8 +10,8 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-// A CountingSink delivers every flow at once, and counts. The counts of a pair are summed whenever
-// there are twice as many of them as there were pairs.
+// A CountingSink delivers every flow at once, and counts. Counts of the same pair are summed
+// whenever there are twice as many counts as there were pairs.
 class CountingSink : public fabric::FlowSink {
  public:
   explicit CountingSink(const fabric::Transport& transport) : transport_(transport) {}

@@ -89,7 +89,7 @@ std::shared_ptr<const fabric::ClientNetwork> WithRates(const fabric::ClientNetwo
 
 void CheckMemory(int64_t clients, bool exchange) {
   // These are measured for a million clients: phones with a server and remedies, and an exchange
-  // with its network.
+  // in the network.
   constexpr double kWithServer = 1700, kWithExchange = 4300;
   constexpr double kShare = 0.9;
   const double bytes = (exchange ? kWithExchange : kWithServer) * static_cast<double>(clients);

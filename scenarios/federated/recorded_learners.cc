@@ -153,7 +153,7 @@ class RecordedLearner : public RowsLearner<FederatedLearner> {
                                                             .encode = work.encode});
     return {.work = &work, .down = down, .seconds = seconds};
   }
-  // Records what the clients have from which the server has received updates.
+  // Records the versions that clients have, once the server has received their updates.
   void Hear() {
     for (const auto& [client, work] : heard_) {
       if (work->delta) ledger_.Decoded(client, work->version, *work->delta);

@@ -11,7 +11,7 @@
 namespace legacy {
 namespace {
 
-// A message is at most 1/32 of what a flow's share of the NIC carries in a window.
+// A flow's share of the NIC carries at least this many messages in a window.
 constexpr int64_t kMessagesInWindow = 32;
 
 // A Path has the limits of a flow on its route.

@@ -183,7 +183,7 @@ struct ReportFlags {
     }
     fmt::print(stderr, "written: {} files in {}\n", report.files.size(), folder.string());
     const std::string verdict = analysis::StudyVerdict(study);
-    const bool noted = !analysis::MissedWords(study).empty();  // Read has done this
+    const bool noted = !analysis::MissedWords(study).empty();  // by Read, earlier
     if (!verdict.empty() && !noted) fmt::print("\n{}\n", verdict);
     fmt::print("\npage: {}\nnext: {} serve {}\n", (folder / "index.html").string(),
                CommandOf("legacy-study"), ShellWord(view.folder));

@@ -60,8 +60,8 @@ class TracedRounds : public Rounds {
   const DdpTrace& trace_;
   const TraceTraining& training_;
   TimedEverywhere timed_;
-  size_t alike_ = 0;  // number of steps in progress, which are equal
-  int64_t done_ = 0;  // number of those that are done
+  size_t alike_ = 0;  // index of the equal steps in progress
+  int64_t done_ = 0;  // number of these that are done
   StepWork work_;     // work of each of them
 };
 

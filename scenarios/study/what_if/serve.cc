@@ -123,8 +123,8 @@ HttpResponse StudyServer::Impl::Respond(const HttpRequest& request, const HttpSe
       {kNotFound, "there is: GET /, GET /api/study, GET /api/groups, POST /api/what-if"});
 }
 
-// Returns true for requests from this machine. Otherwise a page under another name (DNS rebinding),
-// or of another origin, could ask through the user's browser.
+// Returns true for requests from this machine. Without this check, a page under another name (DNS
+// rebinding), or of another origin, could ask through the user's browser.
 bool StudyServer::Impl::FromHere(const HttpRequest& request) const {
   if (!IsLoopback(options.bind)) return true;
   const std::string* host = request.Header("host");

@@ -41,7 +41,7 @@ ParsedFidelity FidelityWithoutPackets(const std::string& text) {
               "flow, analytic: packets take too long to wait for (replays by programs have them)");
 }
 
-// A Limit throws the reason why an answer must end early.
+// If an answer must end early, a Limit throws the reason.
 class Limit {
  public:
   Limit(double seconds, const std::function<bool()>& stopped)
