@@ -44,8 +44,8 @@ std::string StepsAllowed(int64_t minimum) {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// Returns where the stage that begins at `begin` ends. A plus within a number, as in 1e+06,
-// separates no stages.
+// Returns where the stage that begins at `begin` ends. A plus within a number, as in 1e+06, does
+// not separate stages.
 size_t EndOfStage(std::string_view text, size_t begin) {
   for (size_t i = begin; i < text.size(); ++i) {
     if (text[i] != '+') continue;

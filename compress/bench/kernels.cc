@@ -28,7 +28,7 @@ namespace {
 int64_t Kept(int64_t n, int64_t per_mille) { return std::max<int64_t>(1, n * per_mille / 1000); }
 
 // -------------------------------------------------------------------------------------------------
-// Top-K. Arguments: elements, kept ones in thousandths.
+// Top-K. Arguments: elements, and the kept ones in thousandths.
 
 // The vectors of error feedback.
 struct Feedback {

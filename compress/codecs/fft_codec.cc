@@ -106,7 +106,7 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
 }
 
 WorkList FftCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
-  // Bytes of a selected bin: twice as many bins are listed, and read again.
+  // Bytes of a selected bin: twice as many bins as are sent are listed, and read again.
   constexpr int64_t kListed = 98;
   const int64_t values = ElementsSent(numel, context.parameter);
   WorkList work = {
@@ -251,7 +251,7 @@ void FftCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& c
 void FftCodec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
   assert(std::ssize(sum) == SumSize(std::ssize(mean)));
   plan_.Inverse(sum.data(), sum.data() + sum.size() / 2, mean);
-  // Adding 0 removes the -0 of pieces for which nobody sent bins.
+  // Adding 0 removes the -0 of pieces for which no worker sent bins.
   for (float& x : mean) x = (0.0f + x) / divisor;
 }
 

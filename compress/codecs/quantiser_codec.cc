@@ -36,7 +36,7 @@ void ForDecoded(const Quantiser& quantiser, ByteSpan segment, double parameter, 
   }
 }
 
-// Marks work so that units whose values take other numbers of bits share no launches.
+// Marks work so that units whose values take different numbers of bits share no launches.
 WorkList Alike(WorkList work, double parameter) {
   for (Work& entry : work) entry.alike = static_cast<int64_t>(parameter);
   return work;

@@ -135,7 +135,7 @@ WorkList SparseCodec::FeedbackWork(int64_t numel, double parameter, Feeding feed
 }
 
 // Copies positions and values from list to list and writes them, 32 bytes each. Positions that all
-// workers draw alike are not sent.
+// workers draw identically are not sent.
 WorkList SparseCodec::PackWork(int64_t count, Feeding feeding) const {
   WorkList work;
   if (!sparsifier_->Traits().shared_support) work = {{"sparse.encode", count}, Moved(32 * count)};
@@ -250,7 +250,7 @@ void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
     positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
   }
   const Quantiser& quantiser = Values(numel);
-  // The length is checked before memory is allocated by an untrusted count.
+  // The length is checked before memory is allocated for an untrusted count.
   if (const auto segment = quantiser.SegmentBytes(count, ParameterOf(quantiser))) {
     CheckLength(rest, *segment);
   }

@@ -14,7 +14,7 @@
 namespace legacy::cpu {
 namespace {
 
-// Eight codes of any width end at a whole byte.
+// Eight codes of any width end at a byte boundary.
 constexpr int64_t kGroup = 8;
 
 void PackAny(const uint32_t* codes, int64_t count, int width, std::byte* out) {

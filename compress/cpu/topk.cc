@@ -153,7 +153,8 @@ void TopKSelector::Collect(const Segment& segment, bool compensate, KeyRange& br
   uint32_t floor = bracket.low;
   for (int64_t begin = 0; begin < n; begin += kTile) {
     if (count_ > MostCandidates(segment.k)) {
-      // Elements equal to the smallest of k gathered ones lose to them by their index.
+      // Elements equal to the smallest of k gathered ones lose the tie, because their index is
+      // higher.
       floor = Prune(segment, bracket) + 1;
     }
     const int64_t size = std::min(kTile, n - begin);

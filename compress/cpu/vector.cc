@@ -11,8 +11,8 @@ namespace {
 constexpr int32_t kMagnitude = 0x7FFFFFFF;
 constexpr int32_t kInfinity = 0x7F800000;
 
-// Returns the largest |x| as bits, which order as numbers do, NaN above infinity. It is signed,
-// though never negative, because baseline x86 compares only signed integers.
+// Returns the largest |x| as bits, which order as numbers do, NaN above infinity. The type is
+// signed, though the value is never negative, because baseline x86 compares only signed integers.
 LEGACY_INLINE int32_t LargestBits(const float* values, int64_t n) {
   int32_t largest = 0;
   for (int64_t i = 0; i < n; ++i) {

@@ -42,7 +42,7 @@ void StudentT(const OptionReader& options, RandomStream& stream, std::span<float
     const double radius =
         std::sqrt(freedom * (std::pow(PositiveUniform(stream), -2 / freedom) - 1));
     const double drawn = radius * std::cos(2 * std::numbers::pi * stream.Uniform());
-    // With few degrees of freedom the tails exceed all bounds.
+    // With few degrees of freedom the tails are unbounded.
     constexpr double kLargest = 1e30;
     x = static_cast<float>(std::clamp(drawn, -kLargest, kLargest));
   }

@@ -44,7 +44,7 @@ void AnnouncedPolicy::Decide(const StepInfo& step, [[maybe_unused]] std::span<co
   for (size_t i = 0; i < choices_.size(); ++i) parameters[i] = grid_.Parameter(i, choices_[i]);
 }
 
-// Returns the work of a pass that reads the sum and all that makes the error-fed gradient
+// Returns the work of a pass that reads the sum and everything that makes up the error-fed gradient
 // (gradient, residual and velocity), and writes the sum.
 WorkList AnnouncedPolicy::LocalWork() const {
   if (!ReadsLocalGradient()) return {};

@@ -88,8 +88,8 @@ bool KeepsApart(std::span<double* const> start, std::span<double* const> before,
   return true;
 }
 
-// One factor reaches only few whole numbers. This function moves single parameters by 1 as long as
-// that brings the volume nearer to the target and keeps the order of parameters in `start`.
+// One factor reaches only a few whole numbers. This function moves single parameters by 1 as long
+// as that brings the volume nearer to the target and keeps the order of parameters in `start`.
 void Refine(const VolumeModel& model, double target, FreeParameters free, LegacySchedule start,
             LegacySchedule& schedule) {
   const ParameterSpec& spec = model.scheme->Parameter();
@@ -116,7 +116,7 @@ void Refine(const VolumeModel& model, double target, FreeParameters free, Legacy
   }
 }
 
-// Returns the factor from which on every free parameter sends as much as the parameter allows.
+// Returns the factor from which on every free parameter sends as much as it can.
 double LargestFactor(LegacySchedule schedule, const ParameterSpec& spec, FreeParameters free) {
   const double most = Amount(spec, MostParameter(spec));
   double smallest = most;

@@ -16,11 +16,11 @@
 // them a time that is linear in the density looks the same on every network, so that neither
 // latency nor rate would matter.
 //
-// It measures in the first step after a dense start, and then every `interval` steps. It searches
-// at the first measurement, and again if latency, seconds per byte or the gain of the present
-// density moved by more than the fraction `change` since the last search. Every measurement is
-// announced (announced_policy.h), because only worker 0 knows the gain, and takes the passes of the
-// error table. Before the first announcement, the candidate nearest to the anchor is used.
+// The policy measures in the first step after a dense start, and then every `interval` steps. It
+// searches at the first measurement, and again if latency, seconds per byte or the gain of the
+// present density moved by more than the fraction `change` since the last search. Every measurement
+// is announced (announced_policy.h), because only worker 0 knows the gain, and takes the passes of
+// the error table. Before the first announcement, the candidate nearest to the anchor is used.
 #include <algorithm>
 #include <array>
 #include <cmath>

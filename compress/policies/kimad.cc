@@ -14,7 +14,8 @@
 //   knapsack   Kimad+: least squared error within the bytes (knapsack.h), of worker 0's error-fed
 //              gradient of the deciding step; used from the next step on
 //
-// Decisions are announced (announced_policy.h). If even the least does not fit, the least is sent.
+// Decisions are announced (announced_policy.h). If even the smallest choice does not fit, it is
+// sent all the same.
 #include <utility>
 
 #include "compress/policies/announced_policy.h"

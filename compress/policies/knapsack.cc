@@ -124,7 +124,7 @@ std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTab
     AddUnit(items.back(), before, best, std::span(chosen).subspan(unit * size, size));
     std::swap(before, best);
   }
-  // Costs never rise with the steps, so the first minimum is the lightest choice.
+  // Costs never rise with the steps, so the first minimum takes the fewest steps.
   auto left = static_cast<size_t>(std::ranges::min_element(before) - before.begin());
   if (before[left] >= kNone) return std::nullopt;
   Choices choices(weights.units);

@@ -14,7 +14,8 @@
 namespace legacy {
 namespace {
 
-// Type for the product of a step and a number of phases; both fit 64 bits, their product may not.
+// Type for the product of a step and a number of phases; each fits in 64 bits, but their product
+// may not.
 using Wide = __int128;
 
 std::string Join(std::span<const int64_t> values) {

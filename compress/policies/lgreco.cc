@@ -1,12 +1,13 @@
 // L-GreCo (Markov, Alimohammadi, Frantar, Alistarh, "L-GreCo: Layerwise-Adaptive Gradient
 // Compression For Efficient Data-parallel Deep Learning", MLSys 2024): at intervals worker 0
-// measures the error of every parameter for each unit, and chooses the parameters that send least
-// with no more error than the uniform one: a knapsack (knapsack.h). One byte per unit is broadcast
-// (announced_policy.h).
+// measures the error of every parameter for each unit, and chooses the parameters that send the
+// least with no more error than the uniform one, which is a knapsack problem (knapsack.h). One byte
+// per unit is broadcast (announced_policy.h).
 //
 // It measures worker 0's error-fed gradients of the last steps before a decision (as the authors'
-// code does), or the mean gradient, which all workers have. It takes their mean instead of their
-// sum: the constant factor changes no choice, and keeps values in the range of one gradient.
+// code does), or the mean gradient, which all workers have. It takes the mean of these gradients
+// instead of their sum: the constant factor changes no choice, and keeps values in the range of one
+// gradient.
 //
 // cost=time replaces bytes by exposed seconds, plus the seconds of the work that grows with the
 // rank (exposed_cost.h).
@@ -114,8 +115,8 @@ class Lgreco : public AnnouncedPolicy {
   std::vector<DecisionGrounds> grounds_;  // reasons of the last decision, by unit
 };
 
-// Returns the number of steps from this one to the one that ends with the next decision. The first
-// decision comes after `start` steps.
+// Returns the number of steps from this one up to the one at whose end the next decision is made.
+// The first decision comes after `start` steps.
 int64_t Lgreco::StepsToDecision() const {
   const int64_t first = options_.start - 1;
   const int64_t step = this->step().step;

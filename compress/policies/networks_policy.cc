@@ -24,7 +24,7 @@ bool SameCall(const std::optional<CollectiveCall>& a, const std::optional<Collec
 
 bool SameCalls(const std::optional<std::vector<PlannedCall>>& a,
                const std::optional<std::vector<PlannedCall>>& b) {
-  if (!a || !b) return false;  // nobody knows what the scheme will choose
+  if (!a || !b) return false;  // it is not known what the scheme will choose
   return std::ranges::equal(*a, *b, [](const PlannedCall& x, const PlannedCall& y) {
     return x.bytes == y.bytes && SameCall(x.call, y.call);
   });

@@ -12,12 +12,12 @@
 namespace legacy {
 namespace {
 
-// A 16-bit format with kernels of its own.
+// A 16-bit format that has its own kernels.
 struct HalfFormat {
   const char* name;
   ValueType type;
   QuantiserKind kind;
-  uint16_t exponent;  // all set in NaN and infinity alone
+  uint16_t exponent;  // all bits set only in NaN and infinity
   void (*encode)(std::span<const float> values, std::span<std::byte> out);
   void (*decode)(std::span<const std::byte> in, std::span<float> values);
 };

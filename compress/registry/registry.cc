@@ -1,5 +1,5 @@
-// The tables of methods, whose rows stand in the methods' own sources (legacy_rows.h, which CMake
-// writes), and the functions that make a method from text.
+// The tables of methods, whose rows are in the methods' own sources and are collected by CMake in
+// legacy_rows.h, and the functions that make a method from text.
 #include "compress/registry/registry.h"
 
 #include <algorithm>
@@ -164,8 +164,8 @@ MethodInfo CodecInfo(const std::string& name) {
 
 namespace {
 
-// Throws Error, naming all options that the first stage of a scheme takes, for any other. Unknown
-// names are left to the search of a scheme.
+// Throws Error for an option that the first stage of a scheme does not take, and names all those
+// that it takes. Unknown names are left to the search for a scheme.
 void CheckOptions(const Stage& stage) {
   std::vector<OptionSpec> known = {DenseStartOption(), ResidualDecayOption()};
   const auto add = [&known](std::span<const OptionSpec> options) {

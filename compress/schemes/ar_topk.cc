@@ -50,8 +50,8 @@ int64_t ArTopKScheme::ElementsSent(const Unit& unit, double density) const {
   return KeptCount(unit.numel, density);
 }
 
-// Returns the errors for the root's own gradient. At other workers the root's positions are only as
-// good as their gradients are similar.
+// Returns the errors for the root's own gradient. At other workers the root's positions are as good
+// as their gradients are similar to the root's.
 std::vector<double> ArTopKScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
                                                 std::span<const double> parameters,
                                                 const RandomKey& random) const {

@@ -149,7 +149,7 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
 }
 
 // The work of finding values depends on the numbers of the first active worker's codec, and that of
-// packing them on their number. Both are described before messages travel.
+// packing them on how many there are. Both are described before messages travel.
 void CodecExchange::WriteNotes(int worker, StateWriter& out) const {
   if (!Current().SendsLengths()) return;
   out.Number(static_cast<uint64_t>(values_[worker]));

@@ -17,7 +17,7 @@ const Unit& Checked(const Unit& unit, int workers) {
   return unit;
 }
 
-// Reads no squares, or one per element.
+// Reads the squares of a codec: none, or one per element.
 std::vector<float> LoadedSquares(StateReader& in, int64_t numel) {
   const auto all = static_cast<uint64_t>(numel);
   const uint64_t count = in.Number("squares of a codec", all);

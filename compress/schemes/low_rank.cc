@@ -42,8 +42,8 @@ void Project(const std::vector<std::vector<double>>& basis, std::vector<double>&
   }
 }
 
-// Returns the eigenvalues of B B^T in falling order, which are the squares of B's singular values.
-// `vectors` are the rows of B.
+// Returns the eigenvalues of B B^T in descending order, which are the squares of B's singular
+// values. `vectors` are the rows of B.
 std::vector<double> SquaredSingularValues(std::span<const float> vectors, int64_t length) {
   const auto count = static_cast<int64_t>(vectors.size()) / length;
   const std::vector<double> wide(vectors.begin(), vectors.end());

@@ -1,6 +1,7 @@
 // 1-bit Adam (Tang et al., "1-bit Adam: Communication Efficient Large-Scale Training with Adam's
-// Convergence Speed", ICML 2021). In the first `warmup` steps gradients are sent whole, and Adam is
-// Adam. Then its variance stays as it is (trainer/optimizer.h), and workers exchange momentum:
+// Convergence Speed", ICML 2021). In the first `warmup` steps gradients are sent whole, and the
+// optimizer is plain Adam. Then its variance is frozen (trainer/optimizer.h), and workers exchange
+// momentum:
 //
 //   worker i   e_i = r_i + m_i;  sends C(e_i);  r_i' = e_i - C(e_i)
 //   owner      e = s + mean of C(e_i);  sends C(e) to all;  s' = e - C(e)
@@ -8,7 +9,7 @@
 //
 // C sends signs and the mean magnitude (quantisers/sign.cc), of a whole unit at a worker, and of a
 // slice at its owner. Every worker owns one slice of each unit, as in the authors' compressed
-// all-reduce; slices are as equal as possible. r_i is each worker's, s is kept once for each
+// all-reduce; slices are as equal as possible. Each worker keeps its r_i; s is kept once for each
 // element, by its owner. A message has the header, one scale and n bits.
 #include <cassert>
 

@@ -93,7 +93,7 @@ class SignSgdScheme : public Scheme {
     return kHeaderBytes + cpu::PackedBytes(unit.numel, 1);
   }
   bool UsesErrorFeedback(double) const override { return false; }
-  // Returns the error of the worker's own sign, without other voters.
+  // Returns the error of the worker's own sign, without those of other voters.
   std::vector<double> SquaredErrors(const Unit&, std::span<const float> values,
                                     std::span<const double> parameters,
                                     const RandomKey&) const override {

@@ -7,12 +7,12 @@
 //   keeps v);  v *= zeta everywhere
 //
 // The paper adds the squares of the samples' gradients, sum over z of (g_z / B)^2 for a batch of B;
-// a worker here has their mean g alone. For samples of mean mu and variance sigma^2 the paper's
-// term is (mu^2 + sigma^2) / B in expectation, and this one mu^2 + sigma^2 / B. Both are equal
-// where noise dominates, which is the regime that the rule is for. Elsewhere this term is larger by
-// mu^2 (1 - 1/B), so that elements with a signal are sent later. At B = 1 both are the same. The
-// sum of t gradients has r^2 <= t (sum of g^2): at zeta = 1 an element waits for more than alpha
-// steps, and at alpha >= 1 the first step sends nothing, whereas the paper's rule can.
+// a worker here has only their mean g. For samples of mean mu and variance sigma^2 the paper's term
+// is (mu^2 + sigma^2) / B in expectation, and this one mu^2 + sigma^2 / B. Both are equal where
+// noise dominates, which is the regime that the rule is for. Elsewhere this term is larger by mu^2
+// (1 - 1/B), so that elements with a signal are sent later. At B = 1 both are the same. The sum of
+// t gradients has r^2 <= t (sum of g^2): at zeta = 1 an element waits for more than alpha steps,
+// and at alpha >= 1 the first step sends nothing, whereas the paper's rule can.
 //
 // r is the residual, so the method needs error feedback. v is fp32, and the comparison is in double
 // precision: squares below fp32's range count as 0 and squares above it are capped, so that such

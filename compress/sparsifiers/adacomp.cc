@@ -1,8 +1,9 @@
 // AdaComp sends, in every bin of consecutive elements, those that would lead the bin if the step's
-// gradient came once more. With G = residual + gradient, element i of a bin is sent if |G_i +
-// gradient_i| >= max |G| of the bin, so that every bin determines its own number. Values are sent
-// unquantised (the paper continues to quantise them to one scale). Without a residual G is the
-// gradient, and elements that reach half of the bin's maximum are sent. Bins of zeros send nothing.
+// gradient were added once more. With G = residual + gradient, element i of a bin is sent if |G_i +
+// gradient_i| >= max |G| of the bin, so that every bin determines how many of its elements are
+// sent. Values are sent unquantised (the paper continues to quantise them to one scale). Without a
+// residual G is the gradient, and elements that reach half of the bin's maximum are sent. Bins of
+// zeros send nothing.
 //
 // Each stream is read twice per bin, the second time from the first caches. There is no parameter,
 // so policies cannot drive it. A second selection from a first one would have other bins.

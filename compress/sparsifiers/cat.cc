@@ -9,9 +9,9 @@
 // nothing, so only the ends of packets are tried, up to the first decrease or to the overall
 // maximum. Zeros are not sent.
 //
-// It makes three passes of 4 bytes per element: the norm, a histogram that estimates how many of
-// the largest magnitudes will be needed, and their selection, after which they are sorted. If the
-// histogram's bins estimated too few, there is a fourth pass.
+// The selection makes three passes of 4 bytes per element: one for the norm, one for a histogram
+// that estimates how many of the largest magnitudes will be needed, and one that selects them,
+// after which they are sorted. If the histogram's bins estimated too few, there is a fourth pass.
 #include <algorithm>
 #include <bit>
 #include <cmath>

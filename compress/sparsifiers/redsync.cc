@@ -1,7 +1,7 @@
-// RedSync has three ways for three sizes of layers. Small layers are sent whole. Medium ones send
-// the Top-K: the paper lowers a threshold until at least k survive and takes the exact Top-K of
-// those, which is the Top-K of all. For large ones it searches a threshold mean + t (max - mean) of
-// the magnitudes with k <= selected < 2k by bisection of t in [0, 1], and uses it for several
+// RedSync has a method for each of three sizes of layers. Small layers are sent whole. Medium ones
+// send the Top-K: the paper lowers a threshold until at least k survive and takes the exact Top-K
+// of those, which is the Top-K of all. For large ones it searches a threshold mean + t (max - mean)
+// of the magnitudes with k <= selected < 2k by bisection of t in [0, 1], and uses it for several
 // steps.
 //
 // A probe asks only whether fewer than k, or at least 2k, magnitudes reach a threshold. The bins of

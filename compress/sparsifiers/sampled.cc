@@ -58,8 +58,8 @@ double ProbabilityOfTooMany(int64_t t) {
 }
 
 // Counts a sector of 32 bytes for each value of the sample, and the expected cost of a second
-// Top-K. Units that need it with a probability above kSome add a launch to a model's set of
-// launches.
+// Top-K. Units that need the second Top-K with a probability above kSome add a launch to a model's
+// set of launches.
 WorkList Sampled::EncodeWork(int64_t numel, const CodecContext& context) const {
   constexpr double kSome = 0.1;
   const int64_t count = KeptCount(numel, context.parameter);

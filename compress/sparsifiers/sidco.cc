@@ -16,8 +16,9 @@
 // If the fit selects nothing (a constant vector), or all magnitudes are zero, the exact Top-K is
 // sent. All stages are fitted, and their number chosen, from one magnitude histogram
 // (cpu/histogram.h): the mean of the first stage is exact, and the tail above a threshold is known
-// within a bin's width. It makes two passes of 4 bytes per element, whatever the number of stages.
-// Sums of integers do not depend on their order, so thresholds are the same on every machine.
+// within a bin's width. The method makes two passes of 4 bytes per element, whatever the number of
+// stages. Sums of integers do not depend on their order, so thresholds are the same on every
+// machine.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -39,8 +40,8 @@ constexpr double kTolerance = 0.2;
 
 enum class Fit { kExponential, kPareto };
 
-// Returns by how much the threshold lies above `start` that leaves a share `delta` of `tail`, whose
-// magnitudes are all at least `start`, according to the fit.
+// Returns how far above `start` the threshold lies that, according to the fit, leaves a share
+// `delta` of `tail`, whose magnitudes are all at least `start`.
 double Reach(Fit fit, const cpu::MagnitudeCurve::Tail& tail, double start, double delta) {
   if (tail.count == 0) return 0;
   const double average = tail.sum / tail.count;

@@ -1,5 +1,5 @@
 // legacy-bench-gpu compares every GPU kernel with a copy of the same number of bytes. It parses its
-// own options, because it needs CUDA alone.
+// own options, because it depends only on CUDA.
 #include <algorithm>
 #include <cstdio>
 #include <ctime>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr QuantiserSetting kFloat32 = {.kind = QuantiserKind::kFloat32};
 constexpr QuantiserSetting kFloat16 = {.kind = QuantiserKind::kFloat16};
-// The settings that are published most often.
+// The settings that publications use most often.
 constexpr QuantiserSetting kQsgd = {.kind = QuantiserKind::kQsgd, .bits = 4, .bucket = 512};
 constexpr QuantiserSetting kMaxMin = {.kind = QuantiserKind::kMaxMin, .bits = 4, .bucket = 1024};
 constexpr QuantiserSetting kUniform = {.kind = QuantiserKind::kUniform, .bits = 8};
