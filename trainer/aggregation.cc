@@ -75,7 +75,7 @@ void Aggregation::BeginLeading(const StepInfo& step) {
   const bool estimate = policy_.Traits().estimates_candidates;
   if (processes_.Alone()) return BeginExchange(step, estimate);
 
-  // Exchanges that read the link are told the same in all processes.
+  // Exchanges that read the link get the same answers in all processes.
   answers_.clear();
   StepInfo asked = step;
   if (step.link.call_seconds) {

@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kFloat = sizeof(float);
 
-// Returns what a worker keeps of an element after a step, in bytes.
+// Returns the bytes per element that a worker keeps after a step.
 double KeptPerElement(const Scheme& scheme, const Unit& like, double parameter) {
   constexpr int64_t kRows = 64;
   constexpr int64_t kColumns = 64;
@@ -40,7 +40,7 @@ double KeptPerElement(const Scheme& scheme, const Unit& like, double parameter) 
   StateWriter count([&](ByteSpan part) { bytes += part.size(); });
   exchange->SaveWorker(0, count);
   count.Flush();
-  // A few words are counts.
+  // A few words are only counts.
   constexpr size_t kWords = 256;
   return bytes < kWords ? 0 : static_cast<double>(bytes) / static_cast<double>(unit.numel);
 }
@@ -97,9 +97,9 @@ TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Un
   memory.models = elements * kFloat * (models * (1 + OptimizerFloats(options)) + shared);
   // A worker's flat gradient, and LibTorch's own of each layer.
   memory.gradients = elements * kFloat * threads * 2;
-  // Of what an operation reads and writes, its result is kept for the backward pass. An evaluation
-  // keeps none, but LibTorch copies what convolutions read and write to the processor's order, and
-  // residual blocks keep what they add.
+  // Of the tensors that an operation reads and writes, its result is kept for the backward pass. An
+  // evaluation keeps none, but LibTorch copies what convolutions read and write to the processor's
+  // order, and residual blocks keep what they add.
   constexpr double kOfLargest = 1.5;
   double written = 0, largest = 0;
   for (const OperationCost& cost : costs) {

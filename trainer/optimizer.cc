@@ -96,7 +96,7 @@ class Adaptive : public Optimizer {
     }
   }
 
-  // The direction of LAMB lasts for one update alone.
+  // The direction of LAMB lasts only for one update.
   void Save(StateWriter& out) const override {
     SaveFloats(mean_, out);
     SaveFloats(square_, out);
@@ -111,7 +111,7 @@ class Adaptive : public Optimizer {
     return info.is_vector && !decay_vectors_ ? 0 : weight_decay_;
   }
 
-  // Updates the weights with the exchanged momentum and the variance as it is.
+  // Updates the weights with the exchanged momentum and the frozen variance.
   void TakeMomentum(std::span<float> weights, std::span<const float> momentum,
                     const UpdateInfo& info) {
     const auto updates = static_cast<double>(info.step + 1);

@@ -18,8 +18,8 @@ using Variable = std::pair<const char*, const char*>;
 // (trainer/torch/one_thread.h): they take a fifth of the time of loading LibTorch.
 constexpr Variable kThreads = {"OPENBLAS_NUM_THREADS", "1"};
 
-// Variables that choose kernels with AVX2 and FMA. MKL gives equal bits on processors of all makers
-// with one setting alone.
+// Variables that choose kernels with AVX2 and FMA. Only with one setting does MKL give equal bits
+// on processors of all makers.
 constexpr Variable kPortable[] = {{"ATEN_CPU_CAPABILITY", "avx2"},
                                   {"OPENBLAS_CORETYPE", "Haswell"},
                                   {"ONEDNN_MAX_CPU_ISA", "AVX2"},

@@ -23,8 +23,8 @@ void WriteUpdateWork(const UpdateJob& job, StepWork& work) {
   const std::optional<int64_t> momentum_from = job.scheme.Traits().momentum_from;
   if (clips && job.exchanges) work.whole_gradient.push_back(clip);
   if (momentum_from && job.step >= *momentum_from) {
-    // Kernels that read and write as much as an update with the variance kept, and as what turns a
-    // gradient into momentum.
+    // These kernels read and write as much as an update with a frozen variance, and as the
+    // computation of momentum from a gradient.
     work.update = WorkList{{kOptimizerKernel, job.elements}, {"accumulate", job.elements}};
   }
   if (!options.Local()) return;

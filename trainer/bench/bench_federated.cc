@@ -1,6 +1,6 @@
 // legacy-bench-federated measures federated runs and plans. Local training takes turns with the
 // same rounds in bare LibTorch; whole programs are run as users run them, with their peak memory.
-// All data are drawn.
+// All data are drawn at random.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
 using fabric::bench::ProcessorSeconds;
 
 struct Settings {
-  std::string filter;  // rows whose names have it
+  std::string filter;  // rows whose names contain it
   bool quick = false;
   int threads = 1;  // of local training
   std::string folder;
@@ -62,9 +62,9 @@ double MedianOf(const std::vector<Cost>& costs, double Cost::*part) {
 }
 
 // -------------------------------------------------------------------------------------------------
-// Local training beside the bare loop
+// Local training compared with the bare loop
 
-// A LocalRow is a federated set-up, of which some rounds are measured.
+// A LocalRow is a federated set-up, some rounds of which are measured.
 struct LocalRow {
   std::string name;
   std::string model;
@@ -149,8 +149,8 @@ void Compare(const LocalRow& row, const Settings& settings) {
       }));
     };
     const auto bare_turn = [&] { theirs.push_back(CostOf([&] { bare.Round(clients); })); };
-    // Both take turns, and each is the first as often as the other, so that a machine that slows
-    // down slows both.
+    // Both take turns, and each goes first as often as the other, so that a machine that slows down
+    // slows both.
     if (round % 2 == 0) {
       our_turn();
       bare_turn();
@@ -174,7 +174,7 @@ void Compare(const LocalRow& row, const Settings& settings) {
 // -------------------------------------------------------------------------------------------------
 // Whole programs
 
-// A ProgramRow is a command line, with what it should take at most.
+// A ProgramRow is a command line, with the most time and memory that it should take.
 struct ProgramRow {
   std::string name;
   std::vector<std::string> arguments;
@@ -288,7 +288,7 @@ void RunProgram(const ProgramRow& row, const Settings& settings) {
 
 constexpr const char* kCheckpointRow = "checkpoint of residuals";
 
-// Writes as many bytes to a file, and the file to the disk.
+// Writes this many bytes to a file, and flushes the file to the disk.
 void WritePlainly(const fs::path& path, const std::vector<Bytes>& states) {
   const int file = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_CLOEXEC, 0644);
   if (file < 0) throw Error(path.string() + ": cannot be written");

@@ -1,6 +1,6 @@
-// legacy-bench-images measures how fast a folder of photographs becomes crops for training, beside
-// libjpeg-turbo alone, which decodes the same files to the same scale, whole, and throws the pixels
-// away.
+// legacy-bench-images measures how fast a folder of photographs becomes crops for training,
+// compared with libjpeg-turbo alone, which decodes the same files to the same scale, whole, and
+// throws the pixels away.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -34,7 +34,7 @@ struct Options {
 
 double Seconds(Clock::duration time) { return std::chrono::duration<double>(time).count(); }
 
-// A Folder is a temporary folder of drawn photographs, whose files lie in the system's cache.
+// A Folder is a temporary folder of drawn photographs, whose files are in the system's cache.
 class Folder {
  public:
   explicit Folder(int pictures) {
@@ -111,7 +111,7 @@ double TimeLibrary(const ImageFolder& folder, const std::vector<ImageJob>& jobs,
 // Returns the seconds that the pool takes for the jobs, from files to crops.
 double TimePool(const ImageFolder& folder, const std::vector<ImageJob>& jobs, int threads) {
   constexpr size_t kBatch = 32;
-  // The thread that takes works as well.
+  // The thread that takes the crops decodes as well.
   DecodePool pool(folder, threads - 1, int64_t{4} * kBatch);
   const auto start = Clock::now();
   std::vector<DecodePool::Ticket> tickets;

@@ -1,6 +1,6 @@
-// legacy-bench-state measures the state of a training: how long a checkpoint takes beside dd, which
-// writes as many zeros to the same disk, and how much memory the training takes beside its estimate
-// (trainer/memory.h). The two writers take turns.
+// legacy-bench-state measures the state of a training: how long a checkpoint takes compared with
+// dd, which writes as many zeros to the same disk, and how much memory the training takes compared
+// with its estimate (trainer/memory.h). The two writers take turns.
 #include <malloc.h>
 
 #include <CLI/CLI.hpp>
@@ -50,7 +50,8 @@ double SecondsOf(const std::function<void()>& work) {
 double Least(const std::vector<double>& values) { return std::ranges::min(values); }
 
 // Returns the number of bytes in a line of /proc/self/status: "VmHWM", the most memory that the
-// process had so far; "VmRSS", what it has now; "RssFile", what of it is libraries and programs.
+// process has had so far; "VmRSS", the memory that it has now; "RssFile", the part of that for
+// libraries and programs.
 double StatusBytes(const std::string& name) {
   std::ifstream status("/proc/self/status");
   constexpr double kUnit = 1024;
@@ -60,7 +61,7 @@ double StatusBytes(const std::string& name) {
   throw Error("/proc/self/status has no line '" + name + "'");
 }
 
-// Writes to a new file and gives it the old one's name, as a checkpoint does.
+// Writes to a new file and renames it to the old one, as a checkpoint does.
 void RunDd(const fs::path& path, uintmax_t bytes) {
   const std::string file = path.string() + ".dd";
   const std::string line = "dd if=/dev/zero of='" + file +

@@ -18,8 +18,8 @@
 namespace legacy::bench {
 namespace {
 
-// Returns VmHWM of a process, or 0 where it has ended. The kernel's own figure (ru_maxrss) begins
-// with the memory of the process that started it.
+// Returns VmHWM of a process, or 0 if it has ended. The kernel's own figure (ru_maxrss) begins with
+// the memory of the process that started it.
 int64_t PeakBytes(pid_t process) {
   std::ifstream status("/proc/" + std::to_string(process) + "/status");
   constexpr int64_t kUnit = 1024;
@@ -33,7 +33,7 @@ double SecondsOf(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-// Starts the program, and returns when it has taken the place of this one's copy.
+// Starts the program. Returns once it has replaced the copy of this process.
 pid_t Start(const std::vector<std::string>& command, const std::string& log) {
   std::vector<char*> arguments;
   for (const std::string& argument : command) {

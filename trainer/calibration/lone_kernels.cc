@@ -37,7 +37,7 @@ LoneKernel Elementwise(const std::string& name, const KernelSizes& sizes,
 }
 
 void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
-  // A receiver clears its sum first and forms the mean last, for dense and for sparse messages.
+  // A receiver first clears its sum and finally forms the mean, for dense and for sparse messages.
   for (const char* name : {"mean", "sparse.sum"}) {
     kernels.push_back(Elementwise(name, sizes, [](int64_t numel) {
       auto sum = std::make_shared<std::vector<float>>(numel);

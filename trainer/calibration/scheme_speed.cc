@@ -29,8 +29,8 @@ double ClockSeconds() {
 }
 
 // A Noise gives gradients that differ from step to step and sum to zero over time, as noise does,
-// without work between the steps. They are parts of one vector, or of its negative, that begin at
-// another position in each step.
+// without work between the steps. They are parts of one vector, or of its negative, that begin at a
+// different position in each step.
 class Noise {
  public:
   Noise(int64_t numel, uint32_t worker) : numel_(numel) {
@@ -141,7 +141,7 @@ class SchemeRun {
   double clock_seconds_ = ClockSeconds();
 };
 
-// Returns a run after some warm-up steps. One worker is enough where receivers only decode a sum.
+// Returns a run after some warm-up steps. One worker is enough if receivers only decode a sum.
 SchemeRun MakeRun(const SchemeCase& one, int64_t numel, int workers) {
   constexpr int kWarmUp = 3;
   SchemeRun trial(one, numel, workers);

@@ -38,7 +38,7 @@ Clock::Clock(Profile profile, std::span<const OperationCost> costs,
     if (!cost.parameters.empty()) first_trained_ = std::min(first_trained_, position);
   }
   assert(std::count(operation_of_layer_.begin(), operation_of_layer_.end(), -1) == 0);
-  ComputeSeconds(1);  // throws now, not in the first step, where an operation has no price
+  ComputeSeconds(1);  // throws now, not in the first step, if an operation has no price
 }
 
 double Clock::Seconds(const Operation& operation, int64_t batch_size, double passes) const {
@@ -62,7 +62,7 @@ double Clock::WithForward(double seconds, int64_t batch_size) const {
   return seconds;
 }
 
-// Each pass but the first adds its gradient to those before it.
+// Each pass except the first adds its gradient to those before it.
 double Clock::WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const {
   if (passes == 1) return seconds;
   const double pass = WithForward(0, batch_size) +

@@ -1,4 +1,4 @@
-// Parser of trace files: what each keyword says, and where it may stand.
+// Parser of trace files: the meaning of each keyword, and where it may occur.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,7 +21,7 @@ constexpr int64_t kMostMessages = int64_t{1} << 24;
 // Largest number of seconds; sums of nanoseconds stay far below 2^63.
 constexpr double kMostSeconds = 86400;
 constexpr const char* kFirstLine = "legacy-trace 1";
-constexpr double kLargestValue = 1e12;  // of a metric that is no fraction
+constexpr double kLargestValue = 1e12;  // of a metric that is not a fraction
 // Largest number of metrics, because each step with an evaluation has a value of each.
 constexpr size_t kMostMetrics = 64;
 // The metric of the keyword "accuracy", which needs no declaration.
@@ -228,8 +228,8 @@ class DdpReader : DdpTraceLines {
     has_ready_ = false;
   }
 
-  // Records that layers [first, last] are sent, each once in a step. `taken_` has the ranges so
-  // far, last by first.
+  // Records that layers [first, last] are sent, each once in a step. `taken_` maps the first layer
+  // of each range so far to its last.
   void Take(int first, int last, const PlacedWord& word) {
     const auto after = taken_.lower_bound(first);
     const bool free = (after == taken_.end() || after->first > last) &&
@@ -314,7 +314,7 @@ class DdpReader : DdpTraceLines {
     }
   }
 
-  // Returns the worker that sends: the only one with bytes, or worker 0 where one value stands for
+  // Returns the worker that sends: the only one with bytes, or worker 0 if one value stands for
   // all.
   int Root(const TraceCall& call) const {
     int root = -1;

@@ -59,7 +59,7 @@ StepSeconds MeasuredClock::PricedSecondsOf(const StepWork& work, const TraceStep
   double done = 0;
   for (const BucketWork& bucket : work.buckets) {
     StepSeconds::Bucket& timed = seconds.buckets.emplace_back();
-    // What belongs to no layer is sent after what comes before it.
+    // A bucket that belongs to no layer is sent after those before it.
     const std::optional<size_t> last = LastBucketOf(traced, bucket.layers);
     const double ready = last ? traced.buckets[*last].ready.Of(worker) : done;
     timed.compute = std::max(0.0, ready - done) / device_speed_;

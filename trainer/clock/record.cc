@@ -172,8 +172,8 @@ void RecordFields(Line& line, RecordedTask& task) {
 
 namespace {
 
-// Gives layers their positions. Every layer belongs to one operation, so that its gradient has a
-// time.
+// Gives layers their positions. Every layer belongs to one operation, so that there is a time for
+// its gradient.
 void Arrange(RecordHeader& header, const RowReader& line) {
   int64_t offset = 0;
   for (Unit& layer : header.layers) {

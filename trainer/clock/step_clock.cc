@@ -70,7 +70,8 @@ class WorkerPricing {
     step_.traffic.deviceFree[worker_] = compute + encode;
   }
 
-  // Prices a worker that abandons its batch and encodes nothing; it forwards and decodes as all do.
+  // Prices a worker that abandons its batch and encodes nothing; it passes messages on and decodes
+  // as all workers do.
   void Drops(TimeNs decided) {
     for (size_t b = 0; b < seconds_.buckets.size(); ++b) {
       step_.traffic.buckets[b].ready[worker_] = decided;
@@ -90,7 +91,7 @@ class WorkerPricing {
   }
 
   // Prices the device work after each collective call: its decoding, then the encoding of the next
-  // call where there is one.
+  // call if there is one.
   void Calls(size_t index, bool encodes) {
     const StepSeconds::Bucket& bucket = seconds_.buckets[index];
     fabric::BucketTraffic& traffic = step_.traffic.buckets[index];

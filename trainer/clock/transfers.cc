@@ -17,8 +17,8 @@ using fabric::Payload;
 
 constexpr int64_t kDenseBytes = 4;  // fp32
 
-// Returns the algorithms among which `auto` chooses. Sums of switches need such that support them,
-// so they are used on request only.
+// Returns the algorithms among which `auto` chooses. Sums in the network need switches that support
+// them, so they are used only on request.
 std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptions& options,
                                             size_t workers) {
   std::vector<CollectiveAlgorithm> algorithms = PeerAlgorithms(payload);
@@ -35,7 +35,7 @@ std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptio
 CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const CollectiveSpec& spec,
                                   Collective collective, Payload payload) {
   if (collective == Collective::kBroadcast) return CollectiveAlgorithm::Broadcast;
-  // In one algorithm only do the owners of shards quantise again what they summed.
+  // Only in this algorithm do the owners of shards quantise their sums again.
   if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
   const std::optional<CollectiveAlgorithm> chosen =
       collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;
@@ -52,7 +52,7 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
       .algorithm;
 }
 
-// Returns true for algorithms that carry calls of exchanges and need nothing but the messages.
+// Returns true for algorithms that carry calls of exchanges and need only the messages.
 bool CarriesAlone(CollectiveAlgorithm algorithm) {
   using enum CollectiveAlgorithm;
   const bool carries = fabric::CanCarry(algorithm, Payload::Sum) ||
@@ -72,7 +72,8 @@ Payload PayloadOf(const SentCall& call) {
 }
 
 // Returns the bytes that every worker pulls from a parameter server after a collective call of
-// `elements` dense elements: the sum, the message of the broadcast's root, or what `pull` says.
+// `elements` dense elements: the sum, the message of the broadcast's root, or the number given by
+// `pull`.
 int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
   if (call.collective == Collective::kBroadcast) return call.bytes[call.root];
   if (call.collective == Collective::kAllReduce) return *std::ranges::max_element(call.bytes);

@@ -22,7 +22,7 @@ constexpr int kByteValues = 256;
 // The rules below, as part of the name of caches: a change of a rule changes the number.
 constexpr const char* kCorpusRules = "tokens 1";
 
-// A Draft is a text in ids of first appearance, which are then renumbered.
+// A Draft is a text as ids in the order of first appearance, which are then renumbered.
 struct Draft {
   Numbering numbering;
   std::array<Ids, 3> parts;       // training, validation, test
@@ -66,7 +66,7 @@ void TakeParts(Draft& draft, const Ids& new_ids, Corpus& corpus) {
   corpus.test = TokenFile(std::move(draft.parts[2]));
 }
 
-// Throws Error where a word of validation or test has no new id.
+// Throws Error if a word of validation or test has no new id.
 void CheckAllKnown(const Draft& draft, const Ids& new_ids, const std::vector<std::string>& texts) {
   const int32_t end_of_line = draft.numbering.Find(kEndOfLine).value_or(-1);
   const bool split = draft.files[0] == draft.files[2];
@@ -142,7 +142,7 @@ Corpus NumberWords(Draft draft, int64_t most) {
   return corpus;
 }
 
-// Renumbers characters by frequency; those that only validation and test have come last.
+// Renumbers characters by frequency; those that occur only in validation and test come last.
 Corpus NumberCharacters(Draft draft) {
   const std::vector<std::string> texts = draft.numbering.Texts();
   std::vector<int64_t> counts(texts.size());
@@ -203,7 +203,7 @@ Corpus ReadFiles(const std::vector<fs::path>& files, const TextRequest& request)
   return corpus;
 }
 
-// A cache is named after the set, and after all that decides what is in it.
+// A cache is named after the set, and after everything that decides what is in it.
 std::string CacheName(const CatalogEntry& entry, const std::vector<fs::path>& files,
                       const TextRequest& request) {
   std::string key = std::string(kCorpusRules) + '\0' + UnitName(request.unit) + '\0' +
@@ -215,8 +215,8 @@ std::string CacheName(const CatalogEntry& entry, const std::vector<fs::path>& fi
 enum : size_t { kTrain, kValid, kTest, kLengths, kTexts, kCounts, kSections };
 
 bool InRange(std::span<const int32_t> ids, size_t vocabulary) {
-  // One comparison without a sign finds negative ids, too. There is no early end, so that the loop
-  // becomes one of vectors.
+  // One unsigned comparison finds negative ids, too. The loop does not end early, so that it is
+  // vectorised.
   uint32_t largest = 0;
   for (const int32_t id : ids) largest = std::max(largest, static_cast<uint32_t>(id));
   return largest < vocabulary;

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 using Format = CatalogEntry::Format;
 
-// Returns the option's path. Throws Error where it is not given.
+// Returns the option's path. Throws Error if it is not given.
 std::string PathOption(const CatalogEntry& entry, const char* option) {
   const std::string path = entry.Options().Text(option);
   if (path.empty()) {
@@ -61,7 +61,7 @@ void ReadTextOptions(CatalogEntry& entry) {
   options.Integer("vocabulary", 2, 10'000'000);
 }
 
-// Checks all options, as far as that needs no file.
+// Checks all options, as far as that is possible without a file.
 void ReadOptions(CatalogEntry& entry) {
   const OptionReader options = entry.Options();
   const auto given = [&](const char* name) {

@@ -69,7 +69,7 @@ void SetOptions(CURL* curl, Download& download) {
   constexpr long kRedirects = 10;
   const std::string& url = download.source.url;
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "legacy-data");  // some servers refuse those without
+  curl_easy_setopt(curl, CURLOPT_USERAGENT, "legacy-data");  // some servers require one
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, ProtocolOf(url).c_str());
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);

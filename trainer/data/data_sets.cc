@@ -1,4 +1,4 @@
-// The rows of the data catalogue: what is known of each data set.
+// The rows of the data catalogue: what is known about each data set.
 #include <string>
 #include <utility>
 #include <vector>
@@ -185,8 +185,9 @@ const std::vector<std::string> kWikiFiles = {"wiki.train.tokens", "wiki.valid.to
                                              "wiki.test.tokens"};
 constexpr const char* kWikiLicence = "CC BY-SA 3.0, Wikipedia; Merity et al. 2016";
 
-// The archives lie at Merity's own site since their first place has gone. Their digests are those
-// of CorpusLoaders.jl (github.com/JuliaText/CorpusLoaders.jl, src/WikiText*.jl); sizes are bounds.
+// The archives have been at Merity's own site since their first location was shut down. Their
+// digests are those of CorpusLoaders.jl (github.com/JuliaText/CorpusLoaders.jl, src/WikiText*.jl);
+// sizes are bounds.
 CatalogEntry WikiText2() {
   CatalogEntry entry =
       Words("wikitext-2", "WikiText-2: 2,088,628 / 217,646 / 245,569 words, vocabulary 33,278",

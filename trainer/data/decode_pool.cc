@@ -12,7 +12,7 @@ struct DecodePool::Batch {
   DecodedImages images;
   bool begun = false;  // true where its memory counts as waiting
   bool taken = false;
-  size_t next = 0;  // job that nobody decodes yet
+  size_t next = 0;  // first job that no thread decodes yet
   size_t running = 0;
   size_t failed_job = 0;
   std::exception_ptr failure;  // of the first job that failed
@@ -52,7 +52,7 @@ std::shared_ptr<DecodePool::Batch> DecodePool::NextBatch() {
     if (batch->AllGivenOut()) continue;
     if (!batch->begun) {
       const auto images = static_cast<int64_t>(batch->jobs.size());
-      if (waiting_ + images > most_images_) return nullptr;  // later ones do not overtake
+      if (waiting_ + images > most_images_) return nullptr;  // later requests do not overtake
       Begin(*batch);
     }
     return batch;

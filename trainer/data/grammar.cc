@@ -11,7 +11,8 @@ namespace {
 
 // Shares of the words that a word prefers; their sum is 1.
 constexpr std::array<double, Grammar::kSuccessors> kShares = {.3, .2, .15, .1, .1, .05, .05, .05};
-// Zipf's weights are 1 / (rank + kShift), which keeps the first word from every second place.
+// Zipf's weights are 1 / (rank + kShift), where the shift keeps the first word from taking every
+// second place.
 constexpr double kShift = 2.7;
 constexpr int kPowerSteps = 200;    // of the stationary distribution; each shrinks its error by 3/4
 constexpr uint32_t kRowLayer = 1;   // draws of the source itself

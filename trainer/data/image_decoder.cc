@@ -25,7 +25,7 @@ namespace {
 constexpr int64_t kMostPixels = int64_t{1} << 27;
 constexpr int kMostScans = 200;  // of a progressive JPEG, each of which costs a pass
 constexpr int kPixelBytes = 4;
-// Columns and rows around a crop, whose neighbours the upsampling of colours reads.
+// Columns and rows around a crop, because the upsampling of colours reads neighbours.
 constexpr int kMargin = 2;
 
 void CheckShape(int64_t width, int64_t height, const std::string& name) {
@@ -66,8 +66,8 @@ struct Window {
   int bottom = 0;
 };
 
-// Returns the crop's window in an image of `width` x `height` at 1 / `reduction`, with what its
-// filters reach beyond an open crop.
+// Returns the crop's window in an image of `width` x `height` at 1 / `reduction`, with the pixels
+// that filters reach beyond an open crop.
 Window WindowOf(const CropChoice& crop, int reduction, int width, int height, int size) {
   const double factor = 1.0 / reduction;
   const auto reach = [&](double length) {
@@ -120,7 +120,7 @@ class JpegReader {
     return {static_cast<int>(jpeg_.output_height), static_cast<int>(jpeg_.output_width)};
   }
 
-  // Decodes the window and what lies around it up to whole blocks.
+  // Decodes the window, extended to whole blocks.
   void Read(const Window& window, DecodedPart& canvas) {
     auto left = static_cast<JDIMENSION>(std::max(0, window.left - kMargin));
     auto width =
@@ -161,8 +161,8 @@ class JpegReader {
     std::longjmp(errors->jump, 1);
   }
 
-  // Warnings mean damage where data are missing or make no sense. Others, as of bytes between two
-  // segments, are those of images that any viewer shows.
+  // A warning means damage if data are missing or make no sense. Others, such as that of bytes
+  // between two segments, are about images that any viewer shows.
   static void Message(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
     constexpr std::array kDamage = {JWRN_JPEG_EOF, JWRN_HIT_MARKER, JWRN_HUFF_BAD_CODE,
@@ -202,7 +202,7 @@ class JpegReader {
   bool cmyk_ = false;
 };
 
-// A PngReader reads one PNG from memory; errors are as those of libjpeg.
+// A PngReader reads one PNG from memory; errors are reported as libjpeg reports them.
 class PngReader {
  public:
   PngReader(std::span<const uint8_t> file, const std::string& name)

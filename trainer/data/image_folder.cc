@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFolderRules = "image folder 2";
-constexpr int64_t kOneIn = 1000;  // images that may be broken
+constexpr int64_t kOneIn = 1000;  // one image in this many may be broken
 constexpr off_t kMostFileBytes = off_t{1} << 28;
 
 void RequireFolder(const fs::path& folder, const std::string& allowed) {
@@ -87,7 +87,7 @@ ImageFolder::ImageFolder(ImageFolderRequest request) : request_(std::move(reques
     const std::string key = cache.empty() ? "" : FolderKey(folder, listing->folders);
     try {
       if (!key.empty()) WriteCacheFile(cache, kFolderRules, ListingSections(*listing, key));
-    } catch (const Error&) {  // a data root that cannot be written
+    } catch (const Error&) {  // the data root cannot be written
     }
   }
   unread_ = std::move(listing->unread);

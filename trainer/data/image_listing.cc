@@ -22,7 +22,7 @@ std::string SuffixOf(const std::string& name) {
   return suffix;
 }
 
-// A Skipped is files that are not read, by what they are called.
+// Skipped counts the files that are not read, by their suffix or another reason.
 struct Skipped {
   std::map<std::string, int64_t> counts;
   std::string example;
@@ -36,7 +36,7 @@ struct Skipped {
     const std::string suffix = SuffixOf(name);
     Add(name.front() == '.' ? "hidden" : suffix.empty() ? "without a suffix" : suffix, file);
   }
-  // Returns "3 of .webp, 1 hidden, such as FILE", "" for none.
+  // Returns a text such as "3 .webp, 1 hidden, such as FILE"; "" if there are none.
   std::string Text() const {
     std::string text;
     for (const auto& [kind, count] : counts) {
@@ -63,8 +63,8 @@ std::vector<std::string> Subfolders(const fs::path& folder, Skipped& skipped) {
   return names;
 }
 
-// A Walk lists the images below a folder, links followed, as torchvision's ImageFolder does: folder
-// by folder in the order of their paths, and the names in each in theirs.
+// A Walk lists the images below a folder as torchvision's ImageFolder does, and follows links: the
+// folders in the order of their paths, and in each folder the names in their order.
 class Walk {
  public:
   Walk(const fs::path& folder, Skipped& skipped) : skipped_(skipped) { Enter(folder, ""); }
@@ -120,12 +120,12 @@ class Walk {
   Skipped& skipped_;
 };
 
-// Returns the names, each with an end.
+// Returns the names, each followed by a NUL.
 std::vector<char> PackNames(const std::vector<std::string>& names) {
   std::vector<char> bytes;
   for (const std::string& name : names) {
     bytes.insert(bytes.end(), name.begin(), name.end());
-    bytes.push_back('\0');  // no file name has one
+    bytes.push_back('\0');  // no file name contains a NUL
   }
   return bytes;
 }

@@ -106,7 +106,7 @@ class Compacting {
   int32_t count_ = 0;
 };
 
-// Splits a line into its four fields. Returns false where it has more or fewer.
+// Splits a line into its four fields. Returns false if it has more or fewer.
 bool Split(std::string_view line, std::string_view separator,
            std::array<std::string_view, 4>& fields) {
   for (size_t i = 0; i < fields.size(); ++i) {
@@ -175,7 +175,7 @@ std::vector<Rating> ByUser(const std::vector<Rating>& lines, std::vector<int64_t
   return grouped;
 }
 
-// Moves the users' items into `ratings`, and holds the last one of each out.
+// Moves the users' items into `ratings`, and holds out the last one of each.
 void HoldOut(const std::vector<Rating>& lines, Ratings& ratings) {
   std::vector<int64_t> starts(static_cast<size_t>(ratings.users) + 1);
   const std::vector<Rating> grouped = ByUser(lines, starts);

@@ -103,9 +103,9 @@ LEGACY_INLINE void SumRows(const float* const* rows, const float* weights, int c
   }
 }
 
-// Writes `size` pixels, each the weighted sum of `groups` times four neighbours in `row`. Weights
-// are there once for each value of a pixel. Sums have one order, whatever vectors there are: of
-// four pixels (0 + 2) + (1 + 3).
+// Writes `size` pixels, each the weighted sum of `groups` times four neighbours in `row`. There is
+// a copy of each weight for each value of a pixel. Sums have the same order, whatever the width of
+// vectors: (0 + 2) + (1 + 3) for four pixels.
 LEGACY_INLINE void SumPixels(const float* row, const int* first, const float* weights, int groups,
                              int size, float* out) {
   constexpr int kValues = kGroup * kPixelValues;
@@ -197,7 +197,7 @@ void Resample(const PixelWindow& window, const AxisBox& columns, const AxisBox& 
     for (int t = 0; t < taps.most; ++t) std::fill_n(to + kPixelValues * t, kPixelValues, from[t]);
   }
   const int64_t values = int64_t{kPixelValues} * (columns.end - first_column);
-  // Pixels after the last one meet weights of 0.
+  // Pixels after the last one have weights of 0.
   std::vector<float> sums(static_cast<size_t>(values + group_values));
   std::vector<float> line(static_cast<size_t>(kPixelValues) * size);
   std::vector<uint8_t> bytes(line.size());

@@ -8,7 +8,7 @@
 namespace legacy {
 namespace {
 
-// How much the parts of a liking weigh, beside factors of variance 1.
+// Weights of the parts of a user's liking for an item, relative to factors of variance 1.
 constexpr double kTasteWeight = 1.0;
 constexpr double kPopularityWeight = 1.0;
 constexpr double kNoiseWeight = 1.0;
@@ -74,7 +74,8 @@ std::vector<int32_t> TasteModel::Choices(int32_t user, int32_t count) const {
   };
   std::partial_sort(order.begin(), order.begin() + count, order.end(), better);
   order.resize(static_cast<size_t>(count));
-  // The order of time is drawn, so that the item that is held out is like the others.
+  // The chronological order is drawn at random, so that the item that is held out is like the
+  // others.
   for (size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[random.Below(static_cast<uint32_t>(i))]);
   }

@@ -14,8 +14,8 @@ using Ids = std::vector<int32_t>;
 constexpr size_t kTextPiece = size_t{1} << 20;
 constexpr size_t kLongestWord = size_t{1} << 16;  // bytes
 
-// Returns the length of the UTF-8 sequence at the start of `text`, 0 where there is none, and where
-// there is a NUL. A sequence that the text cuts short has none. (Unicode, table 3-7)
+// Returns the length of the UTF-8 sequence at the start of `text`, 0 if there is none, or if there
+// is a NUL. A sequence that the end of the text cuts short does not count. (Unicode, table 3-7)
 size_t SequenceLength(std::string_view text) {
   const auto byte = [&](size_t i) {
     return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0};
@@ -39,7 +39,7 @@ size_t SequenceLength(std::string_view text) {
   return follows(1, least, most) && follows(2) && follows(3) ? 4 : 0;
 }
 
-// Throws Error for the byte at `offset` of a file, which is no text.
+// Throws Error for the byte at `offset` of a file, which is not text.
 [[noreturn]] void ThrowNoText(const fs::path& file, uint64_t offset, std::string_view rest) {
   constexpr char kDigits[] = "0123456789abcdef";
   const auto byte = static_cast<uint8_t>(rest.front());
@@ -49,7 +49,7 @@ size_t SequenceLength(std::string_view text) {
 }
 
 // Calls take(text, offset, last) with growing parts of a file, plain or gzipped. `take` returns how
-// many bytes it used; the others come again in front of the next part.
+// many bytes it used; the others come again at the start of the next part.
 void ReadParts(const fs::path& file,
                const std::function<size_t(std::string_view, uint64_t, bool)>& take) {
   if (fs::is_directory(file)) throw Error(file.string(), "a folder", "a file of text");

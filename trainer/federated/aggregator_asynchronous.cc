@@ -73,7 +73,7 @@ class Mixing : public Aggregator {
     trained_.clear();
   }
 
-  // A version follows each update at once, so nothing lasts.
+  // A version follows each update at once, so there is nothing to save.
   void Save(StateWriter&) const override { assert(trained_.empty()); }
   void Load(StateReader&) override {}
 

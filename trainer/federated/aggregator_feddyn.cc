@@ -23,7 +23,7 @@ class Dynamic : public MeanAggregator {
   }
 
   void Apply(std::span<float> model) override {
-    std::ranges::copy(base_, model.begin());  // that of a round is one
+    std::ranges::copy(base_, model.begin());  // the same for all updates of a round
     const double alpha = traits_.client.dynamic;
     const auto count = static_cast<double>(sum_.count());
     const std::span<const double> mean = sum_.Over(sum_.weight());

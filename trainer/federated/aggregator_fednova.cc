@@ -1,4 +1,4 @@
-// FedNova (Wang et al., NeurIPS 2020): updates are divided by what local steps amount to,
+// FedNova (Wang et al., NeurIPS 2020): updates are divided by the effective number of local steps,
 //
 //   x <- x + T sum of p_k D_k / a_k,   T = sum of p_k a_k
 //

@@ -5,8 +5,8 @@
 //
 // Control variates start at zero. The server knows c, t and r, and so it derives d from the decoded
 // D (`uplink=one`), as the client does; `uplink=two` sends d as well, as published. With local
-// momentum, c_k holds as many gradients as a momentum step moves, and the correction comes after
-// that step.
+// momentum, c_k has the scale of a momentum step, which amounts to several gradients, and the
+// correction comes after that step.
 #include <array>
 #include <string_view>
 
@@ -67,7 +67,7 @@ class ControlVariates : public MeanAggregator {
   // Returns how a client's control variate moves, valid until the next call.
   std::span<const float> Derived(const ClientUpdate& update) const {
     derived_.assign(control_.size(), 0.0F);
-    if (update.rate <= 0) return derived_;  // nothing moved, so nothing is known of its gradients
+    if (update.rate <= 0) return derived_;  // nothing moved, so its gradients are unknown
     const double scale = 1 / (static_cast<double>(update.local_steps) * update.rate);
     for (size_t i = 0; i < control_.size(); ++i) {
       derived_[i] = static_cast<float>(-static_cast<double>(control_[i]) -

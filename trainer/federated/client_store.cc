@@ -52,7 +52,7 @@ int WriteAt(int file, ByteSpan bytes, uint64_t offset) {
   return 0;
 }
 
-// Fills `bytes` from the offset. Returns whether the file has so many.
+// Fills `bytes` from the offset. Returns whether the file has that many.
 bool ReadAt(int file, std::span<std::byte> bytes, uint64_t offset) {
   while (!bytes.empty()) {
     const ssize_t count = pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
@@ -80,7 +80,7 @@ fs::path ClientStore::LogOf(uint64_t number) const {
 }
 
 void ClientStore::Open(bool create) {
-  if (create) unlink(LogOf(number_).c_str());  // what a killed process left there, or a link
+  if (create) unlink(LogOf(number_).c_str());  // a file that a killed process left there, or a link
   std::string reason;
   file_ = OpenOwnFile(LogOf(number_), O_RDWR | (create ? O_CREAT | O_EXCL : 0), reason);
   if (file_ < 0) Fail(create ? "cannot be written" : "cannot be read", reason);
@@ -196,7 +196,7 @@ void ClientStore::WriteChanged() {
   }
 }
 
-// Copies what is live to the next log.
+// Copies the live records to the next log.
 void ClientStore::BeginLog() {
   std::vector<std::pair<Key, Place>> records(index_.begin(), index_.end());
   std::ranges::sort(records, {}, [](const auto& record) { return record.second.offset; });
@@ -268,7 +268,7 @@ void ClientStore::Load(StateReader& in) {
     throw Error(LogOf(number_).string() + ": it has " + std::to_string(status.st_size) +
                 " bytes, and the checkpoint needs " + std::to_string(end_));
   }
-  // What was written after the checkpoint is not part of it.
+  // Records that were written after the checkpoint are not part of it.
   if (ftruncate(file_, static_cast<off_t>(end_)) != 0) Fail("cannot be written", ReasonOf(errno));
 }
 

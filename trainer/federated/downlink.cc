@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kOption = "downlink";
 constexpr const char* kAllowed = "dense, fp16, or delta:CODEC[@PARAMETER], as in delta:topk@1%";
 constexpr const char* kDelta = "delta:";
-// Draws of the server are none of the clients'.
+// A seed of its own keeps the server's draws apart from those of the clients.
 constexpr uint64_t kSeedOfServer = 0x646F776E6C696E6BULL;
 constexpr uint64_t kMostVersion = uint64_t{1} << 62;
 
@@ -170,7 +170,7 @@ void Downlink::Load(StateReader& in) {
   sent_ = static_cast<int64_t>(in.Number("bytes of the downlink", kMostVersion));
   const ByteSpan state = in.Blob();
   state_.assign(state.begin(), state.end());
-  if (kind_ == Kind::kDelta) coder_->ValuesOf(state_);  // throws where it is no state
+  if (kind_ == Kind::kDelta) coder_->ValuesOf(state_);  // throws if it is not a state
 }
 
 }  // namespace legacy

@@ -7,8 +7,8 @@
 namespace legacy {
 namespace {
 
-// Returns the position after the last layer of each fragment: layers whose middle lies in its part
-// of the elements, one at least.
+// Returns the position after the last layer of each fragment: it has the layers whose middle lies
+// in its part of the elements, at least one.
 std::vector<size_t> EndsOf(std::span<const Unit> layers, size_t fragments) {
   const auto numel = static_cast<double>(layers.back().offset + layers.back().numel);
   std::vector<size_t> ends;

@@ -36,7 +36,7 @@ class Kept : public Partition {
   int64_t holders_ = 0;
 };
 
-// Each client draws its samples when it is asked for them.
+// Each client draws its samples when they are requested.
 class Drawn : public Partition {
  public:
   Drawn(int64_t clients, int64_t size, int64_t samples, uint64_t seed)

@@ -19,7 +19,7 @@ constexpr double kMostAlpha = 1e6;
 constexpr int64_t kMostSamples = 1'000'000'000;
 constexpr int kTries = 100;
 
-// Throws Error where there are more clients than samples for them.
+// Throws Error if there are more clients than samples for them.
 void CheckEnough(int64_t clients, int64_t samples) {
   if (clients > samples) {
     throw Error("clients", std::to_string(clients),
@@ -193,7 +193,7 @@ Made DirichletByClient(const OptionReader& options, const SampleLabels& data, in
     for (int64_t i = 0; i < sizes[client]; ++i) {
       double sum = 0;
       for (size_t k = 0; k < left.size(); ++k) sum += left[k].empty() ? shares[k] = 0 : shares[k];
-      // The client's classes have run out: it takes from the others what is left of them.
+      // The client's classes have run out: it takes what is left of the other classes.
       if (sum <= 0) {
         for (size_t k = 0; k < left.size(); ++k) shares[k] = static_cast<double>(left[k].size());
       }
@@ -246,7 +246,7 @@ Made Labels(const OptionReader& options, const SampleLabels& data, int64_t clien
     for (int64_t client = 0; client < clients; ++client) {
       if (std::ranges::count(labels[client], k) > 0) takers.push_back(client);
     }
-    if (takers.empty()) continue;  // nobody has the label
+    if (takers.empty()) continue;  // no client has the label
     std::vector<int64_t> samples = classes[k];
     RandomStream random = Draws(seed, 1, k);
     Shuffle(samples, random);

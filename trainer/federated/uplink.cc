@@ -50,7 +50,8 @@ struct Uplink::State {
       return codec.squares.empty() &&
              std::ranges::all_of(codec.numbers, [](double number) { return number == 0; });
     };
-    // Most states are the values alone, and many clients keep one: it has no room to spare.
+    // Most states have only the values, and many clients keep one, so that exactly this much is
+    // reserved.
     Bytes saved;
     saved.reserve(values.size() * sizeof(float) + 2 * sizeof(uint64_t));
     StateWriter out([&](ByteSpan bytes) { saved.insert(saved.end(), bytes.begin(), bytes.end()); });
@@ -102,7 +103,7 @@ const Codec& Uplink::CodecOf(const Unit& unit, double parameter) const {
 }
 
 bool Uplink::Keeps(const Unit& unit, double parameter) const {
-  // Whatever is sent with kEf21 is a difference, also where nothing is left out.
+  // With kEf21 each message is a difference, even if nothing is left out.
   if (memory_ == UplinkMemory::kEf21) return true;
   return memory_ != UplinkMemory::kOff && scheme_->Compresses(unit, parameter) &&
          scheme_->UsesErrorFeedback(parameter);

@@ -21,7 +21,7 @@ namespace legacy {
 namespace {
 
 constexpr int kMostProcesses = 4096;
-constexpr uint16_t kDefaultPort = 29500;  // that of torch.distributed
+constexpr uint16_t kDefaultPort = 29500;  // the default of torch.distributed
 
 // Environment variables of a launcher: rank and number of processes, and those of this machine.
 struct Names {
@@ -31,8 +31,8 @@ struct Names {
   const char* local_rank;
   const char* local_size;
 };
-// Slurm sets its own names in batch scripts as well, where nothing runs once for each rank, but the
-// size of a step under srun only.
+// Slurm sets its own names in batch scripts as well, where nothing runs once for each rank, but it
+// sets the size of a step only under srun.
 constexpr Names kNames[] = {
     {"torchrun", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE"},
     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK",
@@ -137,7 +137,7 @@ Launch ForkProcesses(int processes) {
     throw Error("--processes: pipe: " + std::string(strerror(errno)));
   launch.pipe_in = ends[0];
   launch.pipe_out = ends[1];
-  std::fflush(nullptr);  // what is buffered would be printed by every process
+  std::fflush(nullptr);  // otherwise every process would print what is buffered
   for (int rank = 1; rank < processes; ++rank) {
     const pid_t child = fork();
     if (child < 0) {

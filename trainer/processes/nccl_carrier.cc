@@ -26,7 +26,7 @@ void Check(cudaError_t status) {
   throw Error(std::string("NCCL between the processes: ") + cudaGetErrorString(status));
 }
 
-// Returns what NCCL tells GPUs apart by: their machine and their place in it.
+// Returns the identity by which NCCL tells GPUs apart: their machine and their place in it.
 Bytes IdentityOf(int gpu) {
   if (gpu < 0) return {};
   std::array<char, 32> bus{};
@@ -53,8 +53,9 @@ class NcclCarrier : public Carrier {
   void Reserve(size_t bytes);
   void CheckNccl(ncclResult_t result);
   void Await();
-  // Also leaves a communicator that is well, because it waits for no other process. Memory on the
-  // GPU is left to the end of the process, as freeing it would wait for a kernel that hangs.
+  // A communicator without a failure is aborted as well, because that waits for no other process.
+  // Memory on the GPU is freed when the process ends, as freeing it here would wait for a kernel
+  // that hangs.
   void Abort() noexcept {
     if (comm_ != nullptr) ncclCommAbort(std::exchange(comm_, nullptr));
   }
@@ -97,7 +98,7 @@ void NcclCarrier::AllGather(ByteSpan own, std::span<std::byte> all) {
     Check(cudaMemcpyAsync(mine, own.data(), own.size(), cudaMemcpyHostToDevice, stream_));
     CheckNccl(ncclAllGather(mine, buffer_, own.size(), ncclInt8, comm_, stream_));
     Await();
-    // This copies after everything else, and has copied when it returns.
+    // The copy comes after everything else, and is complete when Await returns.
     Check(cudaMemcpyAsync(all.data(), buffer_, all.size(), cudaMemcpyDeviceToHost, stream_));
     Await();
   } catch (...) {
@@ -106,7 +107,7 @@ void NcclCarrier::AllGather(ByteSpan own, std::span<std::byte> all) {
   }
 }
 
-// Throws Error on failures, except that a process which died is named by those that watch it.
+// Throws Error on failures, but first gives the processes that watch a dead one time to name it.
 void NcclCarrier::CheckNccl(ncclResult_t result) {
   if (result == ncclSuccess || result == ncclInProgress) return;
   const auto until = SteadyClock::now() + kInquest;
@@ -118,7 +119,7 @@ void NcclCarrier::CheckNccl(ncclResult_t result) {
               "; NCCL_DEBUG=INFO says more");
 }
 
-// Waits until NCCL has queued what it was asked for, and the GPU has done it.
+// Waits until NCCL has queued the requested work, and the GPU has done it.
 void NcclCarrier::Await() {
   constexpr std::chrono::microseconds kLongest(1000);
   for (std::chrono::microseconds pause(10);; pause = std::min(2 * pause, kLongest)) {

@@ -24,7 +24,7 @@ std::vector<float> OnHost(const torch::Tensor& values) {
   return {data, data + copy.numel()};
 }
 
-// The data set is copied to the device, which is written for images alone.
+// The data set is copied to the device, which is implemented only for images.
 template <class Part, class Whole>
 const Part& OfImages(const Whole& whole, const Task& task) {
   if (const auto* part = dynamic_cast<const Part*>(&whole)) return *part;
@@ -140,7 +140,7 @@ void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<d
   if (OnDevice() || !exchanges) ReadLosses(step, active, losses);
 }
 
-// Copies the samples of all own workers at once. Nobody reads those of inactive workers.
+// Copies the samples of all own workers at once. Those of inactive workers are not read.
 void DeviceBackend::ChooseSamples() {
   std::vector<torch::Tensor> chosen;
   for (const int worker : own_) {
@@ -156,7 +156,7 @@ void DeviceBackend::ChooseSamples() {
 void DeviceBackend::QueueGradient(int worker) {
   Model& model = *job_.replicas[worker];
   const Batch batch = data_.Training(choices_[Slot(worker)]);
-  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
+  const torch::AutoGradMode with_graph(true);  // even if the calling thread has switched it off
   ModelState state;                            // models of images have none
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   const double scale = job_.LossScale(batch);
@@ -177,7 +177,7 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
     recorded_[worker]();
   } else {
     QueueGradient(worker);
-    // The first run has made LibTorch's one-time initialisations, which cannot be recorded.
+    // The first run has done LibTorch's one-time initialisations, which cannot be recorded.
     if (records_) {
       recorded_[worker] =
           accelerator_.Record([this, worker] { QueueGradient(worker); }, &not_recorded_);
@@ -193,7 +193,8 @@ void DeviceBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
     if (exchanges) torch::sub_out(gradient_, agreed_, weights_[RowOf(worker)]);
   }
   if (!exchanges) return;
-  // Where the host compresses, it waits now, and refuses what is not finite before a codec does.
+  // If the host compresses, it waits now, and rejects values that are not finite before a codec
+  // does.
   if (!OnDevice()) ReadLosses(step, {&worker, 1}, losses);
   AddGradient(worker);
 }

@@ -1,5 +1,5 @@
-// A GPU as an accelerator of LibTorch. This file is compiled where both LibTorch and this build
-// have CUDA.
+// A GPU as an accelerator of LibTorch. This file is compiled if both LibTorch and this build have
+// CUDA.
 #include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -52,7 +52,7 @@ class Gpu : public Accelerator {
 };
 
 // LibTorch's allocator serves a capture from a pool of its own until the capture has ended without
-// an error, which one that failed does not do.
+// an error, which a failed capture does not.
 void Gpu::EndFailedCapture(at::cuda::CUDAGraph& graph) {
   try {
     graph.capture_end();
@@ -84,7 +84,7 @@ std::function<void()> Gpu::Record(const std::function<void()>& work, std::string
     *why = FirstLine(error.what());
   }
   if (capturing) EndFailedCapture(*graph);
-  cudaGetLastError();  // clears the error, which `why` has
+  cudaGetLastError();  // clears the error, which `why` holds
   return nullptr;
 }
 

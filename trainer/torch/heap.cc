@@ -13,7 +13,7 @@ void KeepFreedMemory() {
 #ifdef __GLIBC__
   // Larger blocks come from the system directly. Older versions of glibc take no larger threshold.
   constexpr int kLargestBlock = 32 << 20;
-  // The size of the heap of a thread's arena. With so much to spare, an empty one is not given
+  // The size of the heap of a thread's arena. With this much to spare, an empty heap is not given
   // back.
   constexpr int kArenaHeap = 64 << 20;
   mallopt(M_MMAP_THRESHOLD, kLargestBlock);

@@ -104,7 +104,7 @@ double HostBackend::Gradient(const StepInfo& step, int worker, std::span<float> 
 
 double HostBackend::Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
                          std::span<float> gradient) const {
-  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
+  const torch::AutoGradMode with_graph(true);  // even if the calling thread has switched it off
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
   const double scale = job_.LossScale(batch);
   const auto parts = model.Gradient(scale == 1 ? loss : loss * scale);

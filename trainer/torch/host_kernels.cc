@@ -17,7 +17,7 @@ namespace {
 // oneDNN's names of instructions (dnnl_cpu_isa_t), of those up to AVX2.
 constexpr int kOneDnnAvx2 = 0x7;
 
-// Looks a function up among the libraries of this process; null where none has it.
+// Looks a function up among the libraries of this process; null if none has it.
 template <class Function>
 Function Look(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
@@ -32,7 +32,7 @@ std::string CpuCapability() {
   return configuration.substr(begin, configuration.find('\n', begin) - begin);
 }
 
-// Returns the instructions that oneDNN may use; nothing where it does not say.
+// Returns the instructions that oneDNN may use; nothing if it does not say.
 std::optional<int> OneDnnInstructions() {
   const auto effective = Look<int (*)()>("dnnl_get_effective_cpu_isa");
   return effective == nullptr ? std::nullopt : std::optional<int>(effective());
@@ -47,14 +47,14 @@ std::string OneDnnText() {
   return text;
 }
 
-// Returns the processor for which OpenBLAS has kernels; empty without OpenBLAS.
+// Returns the processor for which OpenBLAS has chosen kernels; empty without OpenBLAS.
 std::string OpenBlasCore() {
   const auto core = Look<const char* (*)()>("openblas_get_corename");
   return core == nullptr ? "" : core();
 }
 
-// OpenBLAS has chosen when it was loaded. Where that was before, for NumPy perhaps, it chooses
-// again.
+// OpenBLAS chooses its kernels when it is loaded. If it was loaded earlier, perhaps for NumPy, this
+// makes it choose again.
 void ChooseOpenBlasAgain() {
   const auto quit = Look<void (*)()>("gotoblas_dynamic_quit");
   const auto init = Look<void (*)()>("gotoblas_dynamic_init");
@@ -63,8 +63,8 @@ void ChooseOpenBlasAgain() {
   init();
 }
 
-// A small convolution makes oneDNN choose, which it does once. One thread computes it: a pool of
-// threads would not survive a fork.
+// A small convolution makes oneDNN choose its kernels, which it does only once. One thread computes
+// it: a pool of threads would not survive a fork.
 void ComputeOnce() {
   UseOneThread();
   const torch::NoGradGuard no_gradients;
@@ -88,7 +88,7 @@ void DescribeHostKernels(nlohmann::json& versions) {
 }
 
 void SettleHostKernels(Processor processor) {
-  const std::string capability = CpuCapability();  // LibTorch chooses here
+  const std::string capability = CpuCapability();  // LibTorch chooses its kernels here
   ComputeOnce();
   if (processor == Processor::kNative) return;
   UsePortableConvolutions();

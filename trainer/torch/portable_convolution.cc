@@ -54,7 +54,7 @@ bool HasKernel(const Convolution& c) {
          (c.weight.size(sides + 1) <= kWidth || all(c.padding, 0) || all(c.stride, 1));
 }
 
-// Returns the convolution as LibTorch computes it with its BLAS, one group after the other.
+// Returns the convolution as LibTorch computes it with BLAS, one group after the other.
 Tensor InGroups(const Convolution& c) {
   std::vector<Tensor> outputs;
   const std::vector<Tensor> inputs = c.input.chunk(c.groups, 1);
@@ -69,8 +69,8 @@ Tensor InGroups(const Convolution& c) {
   return outputs.size() == 1 ? outputs.front() : torch::cat(outputs, 1);
 }
 
-// Stands in the place of aten::mkldnn_convolution. LibTorch's own is reached by a device that has
-// no other one.
+// Replaces aten::mkldnn_convolution. LibTorch's own kernel is called by way of a device that has no
+// other one.
 void Compute(const c10::OperatorHandle& operation, torch::jit::Stack* stack) {
   const Convolution convolution = ArgumentsOf(*stack);
   if (convolution.weight.dim() != 4 || HasKernel(convolution)) {

@@ -60,7 +60,7 @@ void Check(const TrainingOptions& options, const Task& task, const ModelRequest&
   }
 }
 
-// Checks what a scheme asks of the optimizer.
+// Checks what a scheme requires of the optimizer.
 void CheckScheme(const TrainingOptions& options, const Scheme& scheme) {
   const std::string with = " with scheme " + std::string(scheme.Name());
   if (scheme.Traits().owns_momentum) {
@@ -91,12 +91,12 @@ struct Training::Impl {
        std::unique_ptr<Policy> chosen_policy, std::unique_ptr<Scheme> chosen_scheme);
 
   void RescaleResiduals(double rate);
-  // Returns `given`, or all workers where it is empty. Throws Error where it is not ascending or
-  // names no worker.
+  // Returns `given`, or all workers if it is empty. Throws Error if it is not ascending or has a
+  // number that is not a worker's.
   std::vector<int> ActiveWorkers(std::span<const int> given) const;
   Aggregation& aggregation() const { return backend->aggregation(); }
   void ShareLosses(std::span<const int> active, std::span<double> losses);
-  // Throws Error where another process has other weights.
+  // Throws Error if another process has different weights.
   void CompareWeights() const;
   // Restores what this process keeps of the section "training" that Training::Save wrote.
   void LoadTraining(StateReader& state);
@@ -108,7 +108,7 @@ struct Training::Impl {
   std::unique_ptr<Feed> feed;
   ProcessGroup& processes;
   // Replicas by worker, null for those of other processes, and the first of them, which owns the
-  // weights. A process without workers has the weights alone.
+  // weights. A process without workers has only the weights.
   std::vector<std::shared_ptr<Model>> replicas;
   std::shared_ptr<Model> first;
   std::vector<Unit> layers;
@@ -362,7 +362,8 @@ constexpr uint64_t kMostNumber = std::numeric_limits<int64_t>::max();
 
 void Training::Save(SectionWriter& out) const {
   const Impl& my = *impl_;
-  // Where the file takes no more, as on a full disk, the other processes still hand in their state.
+  // If nothing more can be written to the file, as on a full disk, the other processes still hand
+  // in their state.
   std::exception_ptr failure;
   const auto write = [&](const std::function<void()>& section) {
     if (failure) return;
@@ -421,8 +422,8 @@ void Training::Impl::LoadTraining(StateReader& state) {
   last_rate = state.Real("learning rate");
 }
 
-// Sections travel from process 0, which alone reads the file: those of all to all, and a worker's
-// to its process.
+// Sections travel from process 0, which alone reads the file: those of all workers to all
+// processes, and a worker's to its process.
 void Training::Load(const SectionFile& in) {
   Impl& my = *impl_;
   for (const char* section : {"training", "shared"}) {

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 // Layout: Header, the Places of the sections, and the sections, each at a multiple of kAlignment.
 // The checksum covers everything after the header. Numbers have this machine's byte order, and a
-// file of another one has a wrong length.
+// file from a machine with the other order has a wrong length.
 struct Header {
   std::array<char, 8> magic = {'L', 'E', 'G', 'A', 'C', 'Y', 'C', '1'};
   uint64_t bytes = 0;  // of the whole file
@@ -95,8 +95,8 @@ std::shared_ptr<const Mapping> MapFile(const fs::path& path) {
   return mapping && mapping->mapped() ? mapping : nullptr;
 }
 
-// Returns the stamps of a cache whose files are the same as now, brought up to date; nothing where
-// one has changed. `fresh` becomes false where the times in the cache are not those of the files.
+// Returns the stamps of a cache whose files have not changed, brought up to date; nothing if one
+// has. `fresh` becomes false if the times in the cache are not those of the files.
 std::optional<std::vector<FileStamp>> SameFiles(std::span<const FileStamp> then,
                                                 const std::vector<fs::path>& files, bool& fresh) {
   if (then.size() != files.size()) return std::nullopt;
@@ -196,7 +196,7 @@ bool MakeOnce(const fs::path& folder, const std::string& name, const std::string
     all.insert(all.end(), sections.begin(), sections.end());
     try {
       WriteCacheFile(file, kind, all);
-    } catch (const Error&) {  // a data root that cannot be written
+    } catch (const Error&) {  // the data root cannot be written
       return false;
     }
     return true;

@@ -17,7 +17,7 @@
 namespace legacy {
 namespace {
 
-// A Digest takes bytes and says their digest.
+// A Digest takes bytes and returns their digest.
 class Digest {
  public:
   explicit Digest(const std::string& algorithm) : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {

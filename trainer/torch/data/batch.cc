@@ -9,8 +9,8 @@
 namespace legacy {
 namespace {
 
-// Returns where a pixel of a line of `size` pixels comes from, whose place is up to size - 1
-// outside of it.
+// Returns the pixel of a line of `size` pixels that is seen at `place`, which is up to size - 1
+// outside of the line, where the line is reflected.
 int Reflected(int place, int size) {
   const int from_end = size - 1 - std::abs(place);
   return size - 1 - std::abs(from_end);

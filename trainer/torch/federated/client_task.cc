@@ -19,7 +19,7 @@ void AddBytes(const EncodedUpdate& encoded, FederatedResult& result) {
   result.up_bytes += encoded.bytes();
 }
 
-// Encodes the second vector of an algorithm (SCAFFOLD), which takes the update's place in `moved`.
+// Encodes the second vector of an algorithm (SCAFFOLD), which replaces the update in `moved`.
 EncodedUpdate EncodeControl(const Uplink& uplink, const ModelVersion& base,
                             const FederatedResult& result, const UplinkKey& draws,
                             std::span<float> moved) {

@@ -18,7 +18,7 @@ struct ExchangeTraining::Impl {
   static constexpr uint64_t kFormat = 1;  // of the saved state
   static constexpr uint64_t kMost = uint64_t{1} << 62;
 
-  // A Silo is what a client keeps from version to version, beside its residual.
+  // A Silo has the state that a client keeps from version to version, besides its residual.
   struct Silo {
     Bytes optimizer;             // of the last task; empty: a new one
     int64_t steps = 0;           // of all its tasks
@@ -26,7 +26,7 @@ struct ExchangeTraining::Impl {
     std::vector<float> weights;  // where exchanges stream, its own; empty: the version's
   };
 
-  // A Progress is what a client has made of its task in the version in work.
+  // A Progress says how far a client has got with its task for the version that is being made.
   struct Progress {
     Bytes optimizer;
     std::vector<float> buffers;
@@ -35,7 +35,7 @@ struct ExchangeTraining::Impl {
     double loss = 0;   // mean over them
   };
 
-  // A Part is a fragment of the model with what exchanges it and makes its versions.
+  // A Part is a fragment of the model, with the objects that exchange it and make its versions.
   struct Part {
     ExchangeMethod method;
     Fragment fragment;
@@ -55,21 +55,23 @@ struct ExchangeTraining::Impl {
   void CheckMethod(const ExchangeMethod& method) const;
   int Clients() const { return static_cast<int>(partition.Clients()); }
   int64_t Numel() const { return std::ssize(weights); }
-  // Returns what an update is multiplied with, so that the mean of all is the weighted mean.
+  // Returns the factor by which an update is multiplied, so that the mean of all is the weighted
+  // mean.
   float ShareOf(int64_t client) const;
   StepInfo InfoOfVersion() const;
-  // Returns the steps of a client's task that a part's turn has; without streams, all of them.
+  // Returns the number of steps of a client's task that belong to a part's turn; without streams,
+  // all of them.
   FragmentTurn TurnOf(const Part& part) const;
-  // Trains a client up to a step of its task in this version. Returns what the steps moved.
+  // Trains a client up to a step of its task in this version. Returns the movement of the weights.
   std::vector<float> Train(int64_t client, int64_t until, LocalTrainer& trainer);
   // Makes a client's steps of a part's turn, and hands its update of the part to the exchange.
   void TakeTurn(const Part& part, int64_t client, LocalTrainer& trainer);
   // Makes the turn of a part: all clients train, exchange it and take its next version.
   StepWork Exchange(const Part& part, const StepInfo& info);
   // Averages the statistics of batch norm of all clients: those that travel by an exchange, and
-  // those that clients keep for evaluations alone.
+  // those that clients keep only for evaluations.
   void AverageBuffers(const StepInfo& info, StepWork& work);
-  // Makes the next version of a part of the mean, which clients take.
+  // Makes the next version of a part from the mean; clients take it.
   void ApplyMean(const Part& part);
   void Feed(const Part& part, std::span<const BucketWork> buckets);
   void EndTasks();
@@ -91,7 +93,7 @@ struct ExchangeTraining::Impl {
   double samples_in_all = 0;
   std::vector<float> weights, buffers, mean;
   std::vector<Silo> silos;
-  std::vector<Progress> tasks;  // of the version in work, by client
+  std::vector<Progress> tasks;  // of the version that is being made, by client
   std::vector<double> rates;    // means of the last version, by client
   int64_t version = 0;
 };
@@ -277,7 +279,7 @@ void ExchangeTraining::Impl::AverageBuffers(const StepInfo& info, StepWork& work
   work.buckets.push_back({{}, std::ssize(buffers), statistics->Calls(0)});
 }
 
-// The exchange has the mean of what clients moved, negated as a gradient is.
+// The exchange has the mean movement of the clients, negated as a gradient is.
 void ExchangeTraining::Impl::ApplyMean(const Part& part) {
   const std::span<float> moved = part.Of(mean), model = part.Of(weights);
   std::vector<double> update(moved.size());
@@ -307,8 +309,8 @@ StepWork ExchangeTraining::Impl::Exchange(const Part& part, const StepInfo& info
   StepWork work = {.step = version * std::ssize(parts) + number,
                    .workers = Clients(),
                    .batch_size = options.local.batch_size};
-  // What follows an exchange is charged at the beginning of the next local steps: the update of the
-  // weights that all agree on, and their copy, or their mixture with a client's own.
+  // The work after an exchange is charged at the beginning of the next local steps: the update of
+  // the weights that all agree on, and their copy, or their mixture with a client's own.
   const Part& last = number == 0 ? parts.back() : parts[static_cast<size_t>(number) - 1];
   const bool mixes = part.aggregator->Traits().overlap > 0;
   work.update = {{last.aggregator->Traits().kernel, last.fragment.numel},

@@ -30,17 +30,17 @@ struct FederatedTraining::Impl {
   std::vector<float>& ServerWeights() { return downlink->Exact() ? newest->weights : own; }
   // Makes the newest version of the server's weights and buffers.
   void Publish(std::vector<float> weights, std::vector<float> buffers, int64_t announcement_bytes);
-  // Returns the newest version. The policy decides for it as late as possible, so that what is
-  // saved after a version is the policy before that.
+  // Returns the newest version. The policy decides for it as late as possible, so that the policy
+  // that is saved after a version has not decided yet.
   const ModelVersion& Decided();
-  // Lets the policy announce what it will decide for the next versions. Returns the bytes that tell
-  // clients.
+  // Lets the policy announce what it will decide for the next versions. Returns the bytes of the
+  // announcement to clients.
   int64_t Announce();
   void Begin(std::shared_ptr<LiveTask> task);
   std::shared_ptr<LiveTask> Take(const FederatedKey& key);
-  // Adds a counted task to the aggregator, and renews what its client keeps.
+  // Adds a counted task to the aggregator, and updates the state that its client keeps.
   void Add(const LiveTask& task);
-  // True where a client may start a task before its last one is in a version.
+  // True where a client may start a task before its last one is part of a version.
   bool KeepsAtCount() const { return aggregator->Traits().buffer > 0; }
 
   FederatedOptions options;
@@ -59,7 +59,7 @@ struct FederatedTraining::Impl {
   std::shared_ptr<ModelVersion> newest;
   std::vector<float> own;     // the server's weights, where clients decode others
   bool decided = false;       // true where it has parameters
-  std::vector<double> known;  // EF21: mean over all clients of what the server knows of them
+  std::vector<double> known;  // EF21: mean over all clients of the server's copy of their state
   std::map<FederatedKey, std::shared_ptr<LiveTask>> live;
   std::vector<std::shared_ptr<LiveTask>> counted;
   // Sums over the counted tasks, while a version is made.
@@ -131,7 +131,7 @@ const ModelVersion& FederatedTraining::Impl::Decided() {
       .seed = options.local.seed,
       .step = newest->number,
       .total_steps = options.versions,
-      // Of clients with schedules of their own, policies see no rate.
+      // If clients have schedules of their own, policies see no rate.
       .learning_rate = options.rate_over_steps
                            ? options.schedule.learning_rate
                            : LearningRate(options.schedule, newest->number, options.versions),
@@ -343,7 +343,7 @@ void FederatedTraining::Save(StateWriter& out) const {
   out.Text(my.options.scheme);
   std::map<int64_t, const ModelVersion*> bases;
   for (const auto& [key, task] : my.live) bases.emplace(key.version, task->base.get());
-  assert(!my.decided);  // nothing has started from it
+  assert(!my.decided);  // no task has started from it
   bases[my.newest->number] = my.newest.get();
   out.Number(bases.size());
   for (const auto& [number, base] : bases) SaveVersion(*base, out);

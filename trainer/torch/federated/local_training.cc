@@ -19,7 +19,7 @@
 namespace legacy {
 namespace {
 
-// Returns the key of what a step of a task draws.
+// Returns the key of the draws of a step of a task.
 RandomKey KeyOf(const LocalTask& task, uint64_t seed, int64_t step, Purpose purpose) {
   constexpr int kStepBits = 24;
   return {.seed = seed,
@@ -96,8 +96,8 @@ LocalTrainer::LocalTrainer(const Task& task, const SampleSet& samples, const Mod
     const std::span<const float> weights = Weights(l);
     initial_weights_.insert(initial_weights_.end(), weights.begin(), weights.end());
   }
-  // Other buffers, such as a mask, are constants of the model. Where passes change them all the
-  // same, as in a module of a user, each task begins with the model's own.
+  // Other buffers, such as a mask, are constants of the model. If passes change them nevertheless,
+  // as in a user's module, each task begins with the model's own.
   for (const auto& buffer : model_->named_buffers()) {
     const std::string& name = buffer.key();
     const bool statistic = name.ends_with("running_mean") || name.ends_with("running_var");
@@ -192,7 +192,7 @@ LocalResult LocalTrainer::Train(const LocalTask& task) {
 
 LossMoments LocalTrainer::Step(const LocalTask& task, std::span<const int64_t> batch, int64_t step,
                                Optimizer& optimizer) {
-  const torch::AutoGradMode with_graph(true);  // even where the calling thread has switched it off
+  const torch::AutoGradMode with_graph(true);  // even if the calling thread has switched it off
   model_->SetDraws(KeyOf(task, options_.seed, step, Purpose::kDropout));
   ModelState state;
   LossMoments moments;

@@ -67,8 +67,8 @@ double FanIn(const torch::Tensor& weight) {
   return static_cast<double>(weight.numel() / weight.size(0));
 }
 
-// Returns how a parameter starts as PyTorch has it: nothing for scales and shifts of norms. A bias
-// has the fan-in of the weight beside it.
+// Returns a parameter's initial values as in PyTorch; nothing for scales and shifts of norms. A
+// bias has the fan-in of the weight of the same layer.
 std::optional<InitialValues> TorchValues(const Model& model, const std::string& name) {
   const auto parameters = model.named_parameters();
   const std::string weight = name.substr(0, name.rfind('.') + 1) + "weight";
@@ -76,8 +76,8 @@ std::optional<InitialValues> TorchValues(const Model& model, const std::string& 
   return InitialValues{InitialValues::Kind::kUniform, 1 / std::sqrt(FanIn(parameters[weight]))};
 }
 
-// Draws the weights. Where the model does not say how they start, those of at least two dimensions
-// are uniform with variance gain / fan-in, where the gain is 2 before a ReLU (He et al., ICCV'15,
+// Draws the weights. If the model does not say how they start, those of at least two dimensions are
+// uniform with variance gain / fan-in, where the gain is 2 before a ReLU (He et al., ICCV'15,
 // equation 10) and 1 for the last of them, the classifier. Vectors are 0, and scales are 1.
 void DrawWeights(Model& model, const ModelRequest& request) {
   torch::NoGradGuard no_grad;
@@ -251,7 +251,7 @@ std::vector<OperationCost> CostsOf(const ModelRequest& request) {
   try {
     return observe(true, Unread::kRefused);
   } catch (const Error&) {
-    // Layers that trainings leave out at random are all there in evaluations.
+    // Layers that trainings leave out at random all take part in evaluations.
     return observe(false, Unread::kFree);
   }
 }

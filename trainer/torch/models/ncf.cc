@@ -1,5 +1,5 @@
-// NeuMF, a neural collaborative filter: generalised matrix factorisation beside a multi-layer
-// perceptron (He et al.: Neural Collaborative Filtering, WWW 2017).
+// NeuMF, a neural collaborative filter: generalised matrix factorisation in parallel with a
+// multi-layer perceptron (He et al.: Neural Collaborative Filtering, WWW 2017).
 #include <torch/torch.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace {
 
 class Ncf : public Model {
  public:
-  // The perceptron has 4, 4, 2 and 1 times `factors` numbers: 256-256-128-64 for 64.
+  // The perceptron has layers of 4, 4, 2 and 1 times `factors` numbers: 256-256-128-64 for 64.
   Ncf(const ModelRequest& request, int64_t factors, double dropout) : dropout_(dropout) {
     const auto table = [&](const char* name, int64_t rows, int64_t width) {
       return register_parameter(name, torch::zeros({rows, width}));

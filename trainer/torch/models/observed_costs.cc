@@ -61,7 +61,7 @@ const void* StorageOf(const Tensor& tensor) {
   return tensor.has_storage() ? tensor.storage().unsafeGetStorageImpl() : nullptr;
 }
 
-// A Call is an operation of LibTorch that has run.
+// A Call is an operation of LibTorch that was executed.
 struct Call {
   std::string_view name;  // without "aten::"
   Values arguments;
@@ -79,7 +79,7 @@ enum class Rule : uint8_t {
   kPool,         // reads its input and writes its first output
   kEmbedding,    // table, rows
   kLstm,         // input, state, weights, biases?, layers, dropout, train?, bidirectional?
-  kTransparent,  // what it calls counts
+  kTransparent,  // the operations that it calls count
 };
 
 const std::map<std::string_view, Rule>& Rules() {
@@ -121,7 +121,7 @@ const std::map<std::string_view, Rule>& Rules() {
 }
 
 // An Observer collects the operations of one pass. LibTorch calls it through a function pointer, so
-// it stands in a thread-local variable while the pass runs.
+// a thread-local variable holds it while the pass runs.
 class Observer {
  public:
   explicit Observer(const NamedTensors& parameters) {
@@ -197,8 +197,8 @@ void Observer::OnEnd(const at::RecordFunction& function, at::ObserverContext* co
   running->Note(function, *static_cast<Context*>(context));
 }
 
-// Operations call others. Where a rule is known, or where only bytes move inside, the outermost one
-// counts; otherwise those inside.
+// Operations call others. If a rule is known, or if only bytes move inside, the outermost one
+// counts; otherwise those inside count.
 void Observer::Note(const at::RecordFunction& function, const Context& context) {
   constexpr std::string_view kNamespace = "aten::";
   std::string_view name = function.name();
@@ -262,7 +262,7 @@ void Observer::Count(const Call& call, Rule rule) {
     }
     case Rule::kNorm: {
       const Tensor& input = call.read.front();
-      // Running statistics are no activations.
+      // Running statistics are not activations.
       std::vector<Tensor> read = {input, input};
       for (const Tensor& tensor : call.read) {
         if (parameters_.contains(StorageOf(tensor))) read.push_back(tensor);

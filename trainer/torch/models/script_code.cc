@@ -14,7 +14,8 @@ bool HasAny(std::string_view text, std::initializer_list<std::string_view> words
   return std::ranges::any_of(words, [&](auto word) { return text.find(word) != text.npos; });
 }
 
-// True where an argument says that the operation draws: a generator, or a dropout other than 0.
+// True if an argument says that the operation draws random numbers: a generator, or a dropout other
+// than 0.
 bool DrawsByArguments(const torch::jit::Node& node) {
   const c10::FunctionSchema* const schema = node.maybeSchema();
   if (schema == nullptr) return false;

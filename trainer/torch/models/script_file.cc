@@ -31,7 +31,7 @@ class Archive {
   Archive(caffe2::serialize::PyTorchStreamReader& reader, std::string file, std::string name)
       : reader_(reader), file_(std::move(file)), name_(std::move(name)) {}
 
-  // Throws Error where a tensor needs more bytes than its record has.
+  // Throws Error if a tensor needs more bytes than its record has.
   void Check() {
     if (!reader_.hasRecord(name_ + ".pkl")) return;
     const auto [pickle, size] = reader_.getRecord(name_ + ".pkl");
@@ -95,7 +95,7 @@ class Archive {
   std::vector<c10::IValue> contents_;
 };
 
-// What tells one state of a file from another.
+// The properties that tell one state of a file from another.
 using FileState = std::tuple<std::string, dev_t, ino_t, off_t, time_t, long>;
 
 FileState StateOfFile(const std::string& file) {

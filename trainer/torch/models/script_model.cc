@@ -157,7 +157,7 @@ class ScriptModel : public Model {
   }
 
   torch::Tensor Run(const torch::Tensor& inputs) {
-    // Otherwise the executor watches the first passes, and computes later ones in another way. This
+    // Otherwise the executor profiles the first passes, and computes later ones differently. This
     // is a setting of the thread.
     torch::jit::setGraphExecutorOptimize(false);
     const std::vector<int64_t> wanted = LogitsOf(request_, inputs);
@@ -199,8 +199,8 @@ class ScriptModel : public Model {
     return logits.contiguous();
   }
 
-  // A pass may put other tensors where the buffers were. The tensors with the names take their
-  // values, as they are what others hold. No pass computes with them at this time.
+  // A pass may put other tensors where the buffers were. The named tensors take over their values,
+  // because others refer to these. No pass computes with them at this time.
   void FollowBuffers() {
     for (auto& [slot, tensor] : buffers_) {
       const c10::IValue value = slot.value();

@@ -45,7 +45,7 @@ struct Held {
   ScriptSlot::Kind kind;
 };
 
-// Returns all dense tensors, each once, those that are found in lists and the like included.
+// Returns all dense tensors, each once, including those that are found in lists and the like.
 std::vector<Held> TensorsIn(const std::vector<ScriptSlot>& slots) {
   std::vector<Held> tensors;
   std::set<const void*> known;
@@ -101,7 +101,7 @@ bool OneAfterTheOther(std::vector<const Held*> together) {
   return true;
 }
 
-// Throws Error where two tensors of one storage share elements and one of them would be moved.
+// Throws Error if two tensors of one storage share elements and one of them would be moved.
 void CheckApart(const std::string& model, const std::vector<const Held*>& together) {
   if (OneAfterTheOther(together)) return;
   int64_t elements = 0;
@@ -144,7 +144,8 @@ void SeparateTensors(const std::string& model, const std::vector<ScriptSlot>& sl
   for (const Held& held : tensors) {
     if (held.kind == ScriptSlot::Kind::kOther) continue;
     if (held.kind == ScriptSlot::Kind::kBuffer && held.tensor.is_contiguous()) continue;
-    // The tensor stays the same one, so that lists of parameters (recurrent layers) refer to it.
+    // The tensor stays the same one, so that lists of parameters (of recurrent layers) still refer
+    // to it.
     torch::Tensor(held.tensor).set_data(held.tensor.detach().clone(at::MemoryFormat::Contiguous));
   }
 }

@@ -1,6 +1,6 @@
 // Networks that stack convolutions: VGG-16 and -19 (Simonyan and Zisserman, ICLR'15) and AlexNet
-// (Krizhevsky, 2014), as torchvision has them, and their forms for small images: VGG with one
-// linear layer, and the AlexNet of LEGACY's CIFAR-10 runs.
+// (Krizhevsky, 2014), as in torchvision, and their forms for small images: VGG with one linear
+// layer, and the AlexNet of LEGACY's CIFAR-10 runs.
 #include <torch/torch.h>
 
 #include <array>
@@ -15,7 +15,7 @@ constexpr double kDropout = 0.5;
 constexpr int kHidden = 4096;  // of the fully connected layers, at the paper's width
 constexpr int kWidth = 64;     // the paper's width
 
-// The classifier of large images: two hidden layers, whose inputs or outputs are dropped out.
+// The classifier of large images: two hidden layers, with dropout of their inputs or outputs.
 struct Hidden {
   std::vector<torch::nn::Linear> layers;
   torch::nn::Linear last{nullptr};

@@ -1,5 +1,5 @@
-// Transformer-XL: attention over relative positions that reaches back into a memory of the windows
-// before, and an adaptive softmax (Dai et al., ACL 2019; Grave et al.: Efficient Softmax
+// Transformer-XL: attention over relative positions that reaches back into a memory of the previous
+// windows, and an adaptive softmax (Dai et al., ACL 2019; Grave et al.: Efficient Softmax
 // Approximation for GPUs, ICML 2017). Layers normalise after they add, as the paper's base model
 // does.
 #include <torch/torch.h>
@@ -23,7 +23,7 @@ struct TransformerXlPlan {
   int64_t inner = 2048;
   int64_t memory = 192;
   double dropout = 0;
-  std::vector<int64_t> cutoffs;  // first words of the clusters behind the head
+  std::vector<int64_t> cutoffs;  // first words of the clusters after the head
 };
 
 class TransformerXl : public Model {

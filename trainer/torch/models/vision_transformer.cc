@@ -1,5 +1,5 @@
 // The vision transformer (Dosovitskiy et al., ICLR'21): an image is a sequence of patches, and the
-// class is read from a token of its own.
+// class is read from an additional token.
 #include <torch/torch.h>
 
 #include "base/error.h"

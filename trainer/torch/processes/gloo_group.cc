@@ -31,8 +31,8 @@ using std::chrono::milliseconds;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr milliseconds kGoodbye(2'000);
-// Calls last as long as the slowest process computes or simulates, so that their limit is no use;
-// signs of life are.
+// Calls last as long as the slowest process computes or simulates, so that a time limit would not
+// find dead processes; signs of life do.
 constexpr std::chrono::hours kCall(24 * 7);
 
 std::string HostName() {
@@ -40,7 +40,7 @@ std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "unknown host";
 }
 
-// Throws Error on names without an address, which LibTorch would ask for again and again.
+// Throws Error on names without an address, which LibTorch would look up again and again.
 void CheckHost(const std::string& host) {
   addrinfo* found = nullptr;
   const int error = getaddrinfo(host.c_str(), nullptr, nullptr, &found);
@@ -72,7 +72,7 @@ class GlooGroup : public ProcessGroup {
   void CheckSize();
   void Await(const char* what);
   void Connect();
-  // Runs a call of the group. Throws the reason for which all end where it fails.
+  // Runs a call of the group. If it fails, throws the reason for which all processes end.
   template <class Call>
   void Run(const Call& call);
   std::string ReasonOfLoss(const std::string& symptom);
@@ -102,7 +102,7 @@ void GlooGroup::Meet(const std::string& same) {
   Connect();
 }
 
-// The store of process 0 takes a free port where the processes are forks of it.
+// The store of process 0 takes a free port if the processes are forks of it.
 void GlooGroup::OpenLines() {
   const bool tells = launch_.pipe_out >= 0, asks = launch_.pipe_in >= 0;
   if (asks) {
@@ -129,7 +129,7 @@ void GlooGroup::OpenLines() {
   close(launch_.pipe_out);
 }
 
-// Throws Error where process 0, once it is there, expects another number of processes.
+// Throws Error if process 0, once it has started, expects another number of processes.
 void GlooGroup::CheckSize() {
   if (!line_->Has(StoreKey("size", 0))) return;
   const std::string expected = line_->Get(StoreKey("size", 0));
@@ -206,7 +206,7 @@ std::vector<int64_t> GlooGroup::Beats() {
   return beats;
 }
 
-// Returns why a call failed: what another process said, or which one is silent.
+// Returns why a call failed: the reason that another process gave, or which one is silent.
 std::string GlooGroup::ReasonOfLoss(const std::string& symptom) {
   try {
     const std::vector<int64_t> before = Beats();
@@ -342,7 +342,7 @@ void GlooGroup::AwaitEnds(milliseconds most) {
   }
 }
 
-// Process 0 serves the store, so that it leaves last.
+// Process 0 serves the store, so that it ends last.
 void GlooGroup::End() {
   try {
     line_->Set(StoreKey("ended", rank()), "");

@@ -38,7 +38,7 @@ void LifeSigns::Watch() {
   }
 }
 
-// Every process watches the next one, so that each is watched by one that lives.
+// Every process watches the next one, so that a dead process is noticed by one that lives.
 void LifeSigns::WatchOnce() {
   line_.Add(StoreKey("beat", group_.rank()), 1);
   if (stop_ != 0 && !group_.Leads()) line_.Set(kStop, "");
@@ -60,14 +60,14 @@ void LifeSigns::WatchOnce() {
                   " s");
 }
 
-// Ends the process where it is. Process 0 prints what the others told; what nobody told is printed
-// by those that are left.
+// Ends the process at once. Process 0 prints the reason that another process gave; a reason that
+// none gave is printed by the processes that are left.
 void LifeSigns::EndProcess() {
   const std::string heard = Heard();
   if (group_.Leads() || heard.empty()) {
     std::fprintf(stderr, "legacy-scenario: %s\n", heard.empty() ? kLeaderLost : heard.c_str());
   }
-  ReapProcesses(0);  // one that was stopped would stay
+  ReapProcesses(0);  // a stopped process would stay
   _exit(1);
 }
 

@@ -25,7 +25,7 @@ class FolderFeed : public Feed {
 
   void Seek(int64_t step) override {
     while (!asked_.empty() && asked_.begin()->first < step) {
-      // Inactive workers did not take theirs.
+      // Inactive workers did not take their batches.
       for (const Asked& batch : asked_.begin()->second) {
         if (!batch.taken && !batch.samples.empty()) pool_.Take(batch.ticket);
       }
@@ -52,8 +52,8 @@ class FolderFeed : public Feed {
     mutable bool taken = false;
   };
 
-  // Computing threads decode what is missing; the others' cores decode ahead, and one thread more
-  // uses the time in which workers wait for the exchange.
+  // Computing threads decode the images that are missing; the other cores decode ahead, and one
+  // more thread uses the time in which workers wait for the exchange.
   static int DecodersBeside(int threads) {
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) - threads);
   }

@@ -81,7 +81,7 @@ class WindowSamples : public SampleSet {
   int length_;
 };
 
-// Returns tokens from all over the text, in runs as it has them.
+// Returns tokens from all over the text, in runs of consecutive ones.
 std::vector<int64_t> SampleOf(std::span<const int32_t> tokens) {
   constexpr size_t kRuns = 16, kRun = 256;
   std::vector<int64_t> sample;

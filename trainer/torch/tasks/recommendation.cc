@@ -59,7 +59,8 @@ class PairFeed : public Feed {
   }
 
  private:
-  // The draws are those of the pair and epoch, so that they do not depend on who trains on it.
+  // The draws are those of the pair and epoch, so that they do not depend on which worker trains on
+  // it.
   int32_t Negative(int64_t pair, int64_t number) const {
     RandomStream random({.seed = options_.seed,
                          .step = static_cast<uint64_t>(epoch_ * std::ssize(user_) + pair),

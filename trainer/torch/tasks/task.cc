@@ -37,7 +37,7 @@ Evaluation Task::Conclude(std::span<const MetricSums> parts) const {
 void Task::CheckFinite(const Evaluation& evaluation, const std::string& when) const {
   const auto require = [&](const std::string& what, double value) {
     if (std::isfinite(value)) return;
-    // This is no refusal of what was given: the training failed.
+    // This does not mean that an option was wrong: the training failed.
     throw Error(when + ": evaluation: " + what + ": got '" + (std::isnan(value) ? "nan" : "inf") +
                 "'; allowed: finite numbers; a lower learning rate may help");
   };
