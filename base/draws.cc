@@ -9,7 +9,7 @@ namespace legacy {
 
 namespace {
 
-// Returns the polynomial whose coefficients stand with the highest power first.
+// Returns the polynomial whose coefficients are given with the highest power first.
 double Polynomial(const std::array<double, 8>& coefficients, double x) {
   double sum = 0;
   for (double coefficient : coefficients) {

@@ -10,10 +10,11 @@
 namespace legacy {
 namespace {
 
-// A list that is longer is not printed where a command prints it.
+// A longer list is left out if there is a command that prints it.
 constexpr size_t kMostListed = 12;
 
-// Other programs call our options and values so. Both words are without hyphens.
+// Words that other programs use for our options and values, each with our own word. Both are
+// without hyphens.
 constexpr std::array kSynonyms = {
     std::pair("batchsize", "batch"),     std::pair("compression", "policies"),
     std::pair("compressor", "policies"), std::pair("data", "dataset"),

@@ -110,7 +110,7 @@ std::vector<std::string> TakeNs3Attributes(int argc, char** argv,
 }
 
 std::string FormatPercent(double fraction) {
-  // The percentage is printed only where it reads back to the same fraction.
+  // The percentage is printed only if it reads back to the same fraction.
   const std::string text = FormatNumber(std::round(fraction * 1e8) / 1e6);
   return ParseFraction(text + "%", "percentage") == fraction ? text + "%" : FormatNumber(fraction);
 }

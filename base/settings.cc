@@ -19,7 +19,8 @@ bool ParseNumber(const std::string& text, Number& number) {
   return error == std::errc() && rest == end;
 }
 
-// Splits "there/back" at the first slash that is not that of "bit/s"; one value is that of both.
+// Splits "there/back" at the first slash that is not that of "bit/s"; a single value is for both
+// ways.
 std::array<std::string, 2> EachWay(const std::string& text) {
   const std::string unit = "bit/s";
   size_t slash = text.find('/');

@@ -19,8 +19,8 @@ namespace {
 constexpr size_t kMostBytesOfFile = size_t{1} << 31;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-// Takes the cell in quotes at the start of `row` from it. Its text moves together where it stands
-// in `text`, so that two quotes are one. Returns nothing where it is not closed.
+// Removes the quoted cell at the start of `row` from it. The cell's text is compacted in place, in
+// `text`, so that two quotes become one. Returns nothing if it is not closed.
 std::optional<std::string_view> TakeQuoted(std::string_view& row, std::string& text) {
   char* const cell = text.data() + (row.data() + 1 - text.data());
   char* end = cell;
@@ -111,8 +111,8 @@ void CsvRows::Split(std::string_view row) {
   }
 }
 
-// Splits the row that starts with `row` and goes over more lines as long as a quote is open.
-// Returns false where it stays open.
+// Splits the row that starts with `row` and extends over more lines as long as a quote is open.
+// Returns false if it stays open.
 bool CsvRows::SplitQuoted(std::string_view row) {
   const auto odd = [](std::string_view line) {
     return std::count(line.begin(), line.end(), '"') % 2 == 1;

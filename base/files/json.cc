@@ -13,9 +13,9 @@ namespace {
 
 constexpr size_t kMostShown = 80;
 
-// Returns the number of members of all objects. Throws Error where brackets are nested too deeply,
-// and on a NUL, which the parser would take for the end of the text. Strings do not count. Text
-// that is no JSON may be miscounted, but the parser refuses it.
+// Returns the number of members of all objects. Throws Error if brackets are nested too deeply, and
+// on a NUL, which the parser would take for the end of the text. The contents of strings do not
+// count. Text that is not JSON may be miscounted, but the parser refuses it.
 int64_t CheckDepth(std::string_view text, const std::string& where) {
   int depth = 0;
   int64_t members = 0;

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Returns what is wrong with an open file; "": nothing.
+// Returns what is wrong with an open file; "" if nothing is.
 std::string WrongKind(int file) {
   struct stat found;
   if (fstat(file, &found) != 0) return std::generic_category().message(errno);

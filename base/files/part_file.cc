@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr int kMostTries = 100;
 constexpr std::string_view kEnding = ".tmp";
 
-// Locks an open file. Returns false where someone else holds it, or took its name away, and
+// Locks an open file. Returns false if another process holds it, or took its name away, and
 // `unlockable` on a file system without locks.
 bool Lock(int file, bool unlockable) {
   while (flock(file, LOCK_EX | LOCK_NB) != 0) {
@@ -49,7 +49,7 @@ bool IsPartOf(std::string_view name, const std::string& whole) {
          IsNumber(name.substr(dash + 1));
 }
 
-// Removes the part files of `whole` that nobody writes any more.
+// Removes the part files of `whole` that no process writes any more.
 void RemoveAbandoned(const fs::path& whole) {
   std::error_code ignored;
   const fs::path folder = whole.has_parent_path() ? whole.parent_path() : fs::path(".");
@@ -62,7 +62,7 @@ void RemoveAbandoned(const fs::path& whole) {
   }
 }
 
-// Creates a locked file beside `whole`.
+// Creates a locked file next to `whole`.
 OutputFile CreateBeside(const fs::path& whole, int& lock) {
   static std::atomic<int64_t> next = 0;
   RemoveAbandoned(whole);

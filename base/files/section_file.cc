@@ -38,7 +38,7 @@ uint32_t Checksum(uint32_t checksum, ByteSpan bytes) {
       crc32_z(checksum, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
 }
 
-// Reads numbers and names from bytes that nobody vouches for.
+// Reads numbers and names from untrusted bytes.
 class Cursor {
  public:
   Cursor(ByteSpan bytes, const std::string& where) : bytes_(bytes), where_(where) {}
@@ -80,7 +80,7 @@ int Sync(const fs::path& path) {
 
 SectionWriter::SectionWriter(fs::path path)
     : path_(std::move(path)), temporary_(path_.string() + ".tmp") {
-  unlink(temporary_.c_str());  // what a killed process left there, or a link
+  unlink(temporary_.c_str());  // a file that a killed process left there, or a link
   file_ = open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ < 0) Fail(errno);
   Put(BytesOf(kMagic));
@@ -102,7 +102,7 @@ void SectionWriter::Write(ByteSpan bytes) {
 }
 
 void SectionWriter::Put(ByteSpan bytes) {
-  // Pieces stay in the processor's cache from the checksum to the copy.
+  // Pieces are small enough to stay in the processor's cache between the checksum and the copy.
   constexpr size_t kPiece = size_t{1} << 20;
   while (!bytes.empty()) {
     ByteSpan piece = bytes.first(std::min(bytes.size(), kPiece));

@@ -33,8 +33,8 @@ using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
 std::string SystemReason(int error) { return std::string(" (") + std::strerror(error) + ")"; }
 
-// Names in a file get into files that are UTF-8. A text that is not is taken for Latin-1, of which
-// every byte is a character.
+// Names in a file are written to files that are UTF-8. A text that is not UTF-8 is taken for
+// Latin-1, in which every byte is a character.
 std::string ToUtf8(std::string text) {
   if (IsUtf8(text)) return text;
   std::string encoded;
@@ -82,7 +82,7 @@ std::string ReadText(const std::string& path, size_t most_bytes, const std::stri
                   "at most that, unpacked");
     }
     if (read == 0) {
-      // A packed file that ends too early is told only by the last call.
+      // Only the last call reports a packed file that ends too early.
       int code = 0;
       const std::string reason = gzerror(file.get(), &code);
       if (code == Z_BUF_ERROR) {

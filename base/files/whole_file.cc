@@ -48,7 +48,7 @@ void ReplaceFile(const fs::path& path, std::string_view text) {
     PartFile part(path);
     part.file().Write(text);
     part.Keep();
-  } catch (const Error& error) {  // it names the file beside
+  } catch (const Error& error) {  // it names the part file
     const std::string what = error.what();
     throw Error(path.string() + what.substr(what.rfind(": cannot be written")));
   }

@@ -15,7 +15,7 @@
 namespace legacy {
 namespace {
 
-// Throws Error where the text has control characters. yaml-cpp prints a carriage return as a line
+// Throws Error if the text has control characters. yaml-cpp prints a carriage return as a line
 // break; others have no meaning.
 const std::string& CheckedText(const std::string& text, const std::string& key) {
   const auto refused = [](char c) { return IsControl(c) && c != '\n' && c != '\t'; };
@@ -23,8 +23,8 @@ const std::string& CheckedText(const std::string& text, const std::string& key) 
   throw Error::Refusal(key + ": has control characters; allowed: text");
 }
 
-// Throws Error where the text is not UTF-8. yaml-cpp accepts other bytes, and prints something else
-// in their place.
+// Throws Error if the text is not UTF-8. yaml-cpp accepts other bytes, and prints something else in
+// their place.
 void CheckUtf8(const std::string& text, const std::string& where) {
   std::istringstream lines(text);
   std::string line;

@@ -16,7 +16,7 @@
 namespace legacy {
 namespace {
 
-constexpr char kReturned = '+';  // first character of an answer; what it threw has another one
+constexpr char kReturned = '+';  // first character of a result; that of an exception differs
 
 [[noreturn]] void Answer(int file, unsigned seconds, const std::function<std::string()>& work) {
   for (const int fault : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGALRM}) {

@@ -21,8 +21,8 @@ constexpr const char* kRarely = ", rarely used";  // end of the names of groups
 
 bool IsRare(const std::string& group) { return group.ends_with(kRarely); }
 
-// Returns the text with the examples of our programs, which have a line each, as the reader calls
-// them.
+// Returns the text with the examples of our programs, which have a line each, written as the reader
+// calls the programs.
 std::string AsCalled(std::string text) {
   const std::string begin = "\n  ", program = "legacy-";
   for (size_t at = 0; (at = text.find(begin + program, at)) != std::string::npos;) {
@@ -138,7 +138,7 @@ std::vector<std::string> Subcommands(const CLI::App& app) {
   return names;
 }
 
-// Returns the message about a first argument that stands where a subcommand is needed.
+// Returns the message about a first argument where a subcommand is needed.
 std::string NoSubcommand(const CLI::App& app, const std::string& first) {
   const std::vector<std::string> names = Subcommands(app);
   const bool word = !first.empty() && first.front() != '-';

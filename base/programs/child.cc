@@ -30,7 +30,7 @@ void WriteLine(int file, const std::string& line) {
   size_t written = 0;
   while (written < text.size()) {
     const ssize_t n = write(file, text.data() + written, text.size() - written);
-    if (n < 0 && errno != EINTR) _exit(1);  // nobody reads any more
+    if (n < 0 && errno != EINTR) _exit(1);  // the parent does not read any more
     if (n > 0) written += static_cast<size_t>(n);
   }
 }

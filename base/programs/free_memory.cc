@@ -15,7 +15,7 @@ namespace {
 constexpr double kMebibyte = 1 << 20;
 constexpr double kGibibyte = 1 << 30;
 
-// Reads the number at the start of a file; nothing where there is none ("max").
+// Reads the number at the start of a file; nothing if there is none ("max").
 std::optional<int64_t> NumberIn(const char* path) {
   std::ifstream file(path);
   int64_t number = 0;
@@ -77,7 +77,7 @@ MemoryLimit ParseMemoryLimit(const std::string& text, const std::string& key) {
     if (value && *value > 0) return {.bytes = *value * bytes};
   }
   const std::optional<double> bytes = ParseNumber(text);
-  if (bytes && *bytes >= kMebibyte) return {.bytes = *bytes};  // less would be a share
+  if (bytes && *bytes >= kMebibyte) return {.bytes = *bytes};  // less would be meant as a share
   throw Error(key, text, "a part of the free memory such as 90%, a size such as 64GiB, or off");
 }
 

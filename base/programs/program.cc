@@ -20,8 +20,8 @@ namespace {
 
 StopFlag g_stop = 0;  // only the signal handler sets it
 
-std::atomic<int> g_scopes = 0;        // StopScopes that live
-std::atomic<unsigned> g_seconds = 0;  // limit of the innermost
+std::atomic<int> g_scopes = 0;        // StopScopes that exist
+std::atomic<unsigned> g_seconds = 0;  // limit of the innermost scope
 std::atomic<bool> g_armed = false;    // the alarm of that limit is set
 static_assert(std::atomic<int>::is_always_lock_free);
 

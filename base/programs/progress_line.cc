@@ -13,7 +13,7 @@ std::string WallTimeInWords(double seconds) {
   struct Unit {
     const char* name;
     double seconds;
-    double limit;  // of this unit; from it on the next one is used
+    double limit;  // of this unit; from the limit on the next unit is used
   };
   constexpr Unit units[] = {
       {"second", 1, 99.5}, {"minute", 60, 99.5}, {"hour", 3600, 47.5}, {"day", 86400, 0}};
