@@ -21,8 +21,8 @@ std::string Median(const std::vector<double>& values) {
   return values.empty() ? "-" : Figure(Quantile(values, 0.5));
 }
 
-// A Column of the tables of rounds has a cell for each policy. It is shown where it says anything
-// of one of them.
+// A Column of the tables of rounds has a cell for each policy. It is shown if it says something
+// about at least one of them.
 struct Column {
   std::string name;
   bool (*shown)(const RoundFigures& figures);
@@ -51,7 +51,7 @@ std::string SumOf(const RoundFigures& figures) {
   return fmt::format("{:.0f}", Sum(figures.*member));
 }
 
-// Returns wire megabytes of a task that has ended, whatever its fate.
+// Returns wire megabytes of a task that has ended, whether it was counted or not.
 template <std::vector<double> RoundFigures::*member>
 std::string OfTask(const RoundFigures& figures) {
   const double ended = Sum(figures.counted) + Sum(figures.lost) + Sum(figures.late) +
@@ -143,7 +143,7 @@ Table DecilesTable(const std::vector<FederatedPolicy>& policies) {
   return table;
 }
 
-// Seeds over which a policy's means are.
+// Seeds over which a policy's means are taken.
 std::set<uint64_t> CountedSeeds(const PolicySummary& policy) {
   std::set<uint64_t> seeds;
   for (const SeedSummary& seed : policy.seeds) {

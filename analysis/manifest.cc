@@ -21,7 +21,7 @@ constexpr size_t kMostShown = 200;  // characters of a value that messages show
 constexpr int64_t kMostWorkers = 1 << 24;
 constexpr int64_t kMostParameters = int64_t{1} << 44;
 
-// Throws Error with the key's value as it is in the file, or "nothing" where the key is missing.
+// Throws Error with the key's value as it is in the file, or "nothing" if the key is missing.
 [[noreturn]] void Reject(const std::string& where, const json& document, const std::string& key,
                          const std::string& allowed) {
   const bool present = document.is_object() && document.contains(key);

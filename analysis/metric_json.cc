@@ -12,7 +12,7 @@ constexpr const char* kMetricForm =
     "{\"name\": small letters, digits and _, \"title\": a text, \"better\": \"higher\" or "
     "\"lower\", \"unit\": \"fraction\" or \"\"}";
 
-// Returns the text of a key; "?" where there is none.
+// Returns the text of a key; "?" if there is none.
 std::string TextOf(const json& document, const char* key) {
   if (!document.is_object() || !document.contains(key)) return "?";
   return document[key].is_string() ? document[key].get<std::string>() : "?";

@@ -9,15 +9,16 @@
 namespace legacy::analysis {
 namespace {
 
-// Links that are faster by more than this are not named by a figure, as nobody builds them.
+// If links would have to be faster by a larger factor, no figure is named, as nobody builds such
+// links.
 constexpr int kMostTimesFaster = 100;
 
 std::string Seconds(double seconds) { return ShowQuantity(seconds, "s"); }
 
 double CodecSeconds(const StepSplit& step) { return step.encode + step.decode; }
 
-// Returns by which factor the links would have to be faster for the two to take equally long; nan
-// where no factor does.
+// Returns the factor by which the links would have to be faster for the two to take equally long;
+// nan if no factor does that.
 double LevelRate(const Contender& winner, const Contender& rival) {
   const auto rest = [](const Contender& one) {
     return one.steps * (one.step.total - one.step.communication);

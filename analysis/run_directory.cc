@@ -38,8 +38,8 @@ bool ParseWhole(std::string_view text, Number& value) {
   return result.ec == std::errc() && result.ptr == end;
 }
 
-// Each Parse reads `text` into `value`. It returns an empty text, or the allowed values where
-// `text` is none of them.
+// Each Parse reads `text` into `value`. It returns an empty text, or the allowed values if `text`
+// is none of them.
 const char* Parse(std::string_view text, std::string& value) {
   value = text;
   return "";
@@ -286,7 +286,7 @@ nlohmann::json ReadDiagnoses(const fs::path& directory) {
 
 namespace {
 
-// Returns the notes of a manifest: what the program that ran says about its figures.
+// Returns the notes of a manifest: remarks of the program that ran about its figures.
 std::vector<std::string> NotesOf(const nlohmann::json& manifest, const std::string& where) {
   std::vector<std::string> notes;
   if (!manifest.contains("notes")) return notes;

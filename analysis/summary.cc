@@ -79,7 +79,7 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
   seed.step_bytes = messages / static_cast<double>(steps.size());
 }
 
-// Sets what evaluations say: last and best value of the metric, and the time to target.
+// Sets the results of evaluations: last and best value of the metric, and the time to target.
 void AddMetric(SeedSummary& seed, const SeedRows& rows, const Summary& summary, size_t position) {
   const std::vector<EvaluationRow>& evaluations = rows.evaluations;
   if (summary.metric.name.empty()) return;

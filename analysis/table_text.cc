@@ -98,7 +98,7 @@ std::string RenderText(Table table, size_t terminal) {
   if (link != table.header.end()) {
     Fit(table, static_cast<size_t>(link - table.header.begin()), kLeastText, width);
   }
-  // On a terminal the columns that have no room stand below, and names can stay as long.
+  // On a terminal the columns that have no room are placed below, and names can keep their length.
   if (terminal > kTextWidth) Fit(table, 0, kLeastText, width);
   std::string text = Wrapped(table.title, terminal) + "\n";
   bool first = true;

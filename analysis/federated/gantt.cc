@@ -23,7 +23,7 @@ std::vector<const TaskRow*> DrawnTasks(const RoundTasks& round, size_t most) {
   return chosen;
 }
 
-// Part of a task's bar: a stage with its begin and end.
+// Part of a task's bar: a stage with its beginning and end.
 struct Bar {
   int stage = 0;  // 0 download, 1 work, 2 upload
   double from = 0;

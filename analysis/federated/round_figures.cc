@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kDeciles = 10;
 constexpr double kBytesPerMb = 1e6;
 
-// Puts values in order; those that are no numbers, which files may have, come last.
+// Puts values in order; NaN, which files may have, comes last.
 bool Before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
 double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / kBytesPerMb; }
@@ -226,8 +226,9 @@ std::vector<ClientShare> SharesByDecile(std::span<const ClientRow> clients,
 
 namespace {
 
-// SlowClients are the slowest tenth of the clients by their predicted tasks. Where clients that are
-// equal would fall on both sides of that, they are those who are slower than these, else these.
+// SlowClients are the slowest tenth of the clients by their predicted tasks. If clients with equal
+// predictions would fall on both sides of that limit, SlowClients are the clients that are slower
+// than these; if there are none, they are the equal ones.
 class SlowClients {
  public:
   explicit SlowClients(std::vector<double> predicted) : clients_(predicted.size()) {
@@ -245,7 +246,7 @@ class SlowClients {
   }
 
   bool Has(const ClientRow& client) const { return IsSlow(client.predicted_seconds); }
-  // Returns which part of the rounds they end, in a line; "" where there are few clients.
+  // Returns which part of the rounds they end, in a line; "" if there are few clients.
   std::string Text(double part) const {
     if (clients_ < kFewestClients) return "";
     if (equal_) return "\nAll clients are equal: none is predicted to be slower than others.";
@@ -258,7 +259,7 @@ class SlowClients {
   }
 
  private:
-  static constexpr size_t kFewestClients = 20;  // below, a tenth is nobody or one
+  static constexpr size_t kFewestClients = 20;  // with fewer, a tenth is at most one client
 
   bool IsSlow(double seconds) const { return beyond_ ? seconds > from_ : seconds >= from_; }
 
@@ -267,7 +268,7 @@ class SlowClients {
   double from_ = 0;
   bool equal_ = false;
   bool is_tenth_ = false;
-  bool beyond_ = false;  // true: those who take longer than from_
+  bool beyond_ = false;  // true: only those that take longer than from_
 };
 
 // Waits sum up what the rounds of a training waited for, in seconds.
@@ -276,8 +277,8 @@ struct Waits {
   double opening = 0;             // handshakes and slow start
   double shared = 0;              // rates below the mean, and sharing lines
   bool splits = false;            // true where predictions have handshakes and slow start
-  double rounds = 0;              // that an arrival ended
-  double slow = 0;                // that one of the slow clients ended
+  double rounds = 0;              // rounds that an arrival ended
+  double slow = 0;                // rounds that one of the slow clients ended
   std::map<std::string, int64_t> by_group;
 };
 

@@ -56,8 +56,8 @@ struct Panel {
   int64_t steps = 0;
 };
 
-// Returns the layers' names as they are shown: in full, or cut in the middle where they are long,
-// but by no more than leaves them different.
+// Returns the layers' names as they are shown: in full, or cut in the middle if they are long, but
+// only so far that they stay different.
 std::map<std::string, std::string> ShownNames(const std::vector<LayerCurve>& layers) {
   std::map<std::string, std::string> names;
   std::set<std::string> different;
@@ -127,8 +127,8 @@ Panel PanelOf(const RunDirectory& run, const std::string& policy, uint64_t seed)
   return panel;
 }
 
-// True where the policy decided anything by layer or by time. One parameter for all layers and
-// steps needs no picture.
+// True if the policy decided differently for different layers or at different times. One parameter
+// for all layers and steps needs no picture.
 bool Decides(const Panel& panel) {
   if (panel.groups.size() > 1) return true;
   return std::ranges::any_of(panel.groups, [](const LayerGroup& group) {
@@ -156,8 +156,7 @@ std::string Elements(int64_t count) {
   return count >= 1000 ? ShowQuantity(value / 1e3, "k") : std::to_string(count);
 }
 
-// Returns what a group is called in the legend: by its layer, or by its number of layers and their
-// sizes.
+// Returns a group's name in the legend: its layer, or its number of layers and their sizes.
 std::string NameOf(const Panel& panel, const LayerGroup& group) {
   if (group.layers.size() == 1) {
     const std::string& layer = group.layers.front();
@@ -185,7 +184,7 @@ std::string GroupData(const Panel& panel, size_t number) {
   return text;
 }
 
-// Groups that share a stretch stay visible, as those below are wider.
+// Groups that share a stretch stay visible, because the lines below are wider.
 std::string GroupPlot(const Panel& panel, size_t number) {
   std::vector<std::string> parts;
   for (size_t g = 0; g < panel.groups.size(); ++g) {

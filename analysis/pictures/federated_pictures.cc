@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kWidth = 960, kHeight = 480;
 
-// A Line has percentages by whole numbers.
+// A Line has a percentage at each of several whole numbers, such as deciles.
 struct Line {
   std::string policy;
   std::string what;

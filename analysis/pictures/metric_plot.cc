@@ -15,8 +15,8 @@ namespace {
 constexpr int kMarksOnCurve = 12;
 constexpr size_t kSubtitleLimit = 140;  // characters below a title
 constexpr size_t kMostCurves = 6;
-constexpr size_t kFastestCurves = 3;  // of the fastest, before others are chosen by their kind
-constexpr int kSeedsOfBand = 3;       // two values have no deviation that says much
+constexpr size_t kFastestCurves = 3;  // fastest policies, before others are chosen by their kind
+constexpr int kSeedsOfBand = 3;       // the deviation of two values says little
 constexpr double kLowestBand = 10;    // a band on a logarithmic axis ends at this part of the mean
 
 std::string Conditions(const Summary& summary) {
@@ -131,10 +131,10 @@ bool IsLogarithmic(const std::vector<Curve>& curves, const Metric& metric) {
   return least > 0 && most > kLogRatio * least;
 }
 
-// Returns a number of a block, which is missing where it is not finite.
+// Returns a number of a block, which is "NaN" (missing) if it is not finite.
 std::string Cell(double value) { return std::isfinite(value) ? CsvNumber(value) : "NaN"; }
 
-// Returns the points as people are shown them: costs in the axis' unit. A band stays above 0 on a
+// Returns the points as they are drawn: costs in the axis' unit. A band stays above 0 on a
 // logarithmic axis.
 std::vector<PlotPoint> PointsOf(const Curve& curve, const Axis& axis, const Metric& metric,
                                 bool logarithmic) {
@@ -202,7 +202,8 @@ std::string CurvePlot(const MetricPlot& plot) {
   return fmt::format("plot {}\n", fmt::join(parts, ", \\\n     "));
 }
 
-// Returns whether some curve crosses the target earlier than its method is said to reach it.
+// Returns whether some curve crosses the target earlier than the time to target that is given for
+// its method.
 bool AnyCrossesEarlier(const std::vector<Curve>& curves, const Summary& summary) {
   return summary.target && std::ranges::any_of(curves, [&](const Curve& curve) {
            std::vector<double> values;

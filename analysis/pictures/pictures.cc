@@ -166,7 +166,7 @@ DrawnPictures DrawPictures(const RunDirectory& run, const Summary& summary,
       UndatePdf(outputs.back());
       drawn.files.insert(drawn.files.end(), outputs.begin(), outputs.end());
     }
-    // Remarks of a drawing that succeeded are about ranges, and are not shown.
+    // gnuplot's remarks on a drawing that succeeded are about ranges, and are not shown.
     if (!result.ok || !made) {
       for (const fs::path& path : outputs) fs::remove(path);
       drawn.warnings.push_back(

@@ -347,7 +347,7 @@ class Target:
 ACCURACY = Metric("accuracy", "accuracy", "higher", "fraction")
 
 
-# Columns that files of earlier versions lack, and so their tables.
+# Columns that files of earlier versions lack, and therefore their tables, too.
 ADDED_COLUMNS = ("residuals", "residual_age", "residual_norm", "opening_seconds",
                  "pauses", "paused_seconds", "pause_root", "paused_share", "cnps", "naks", "resent",
                  "reordered", "max_buffer_bytes", "max_headroom_share")

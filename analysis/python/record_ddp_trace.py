@@ -69,7 +69,7 @@ class _Step:
         self.buckets = []  # messages, and marks
         self.done = []     # marks of the arrival of a bucket's mean
         self.end = None    # mark of the end of the optimizer's step
-        self.evaluation = None  # mark of the begin of an evaluation, where one came before end_step
+        self.evaluation = None  # mark of the start of an evaluation, if one came before end_step
         self.facts = {}
 
     def note(self, **values):
@@ -127,7 +127,7 @@ class DdpTraceRecorder:
         any evaluation, whose time does not. Each value is optional; rank 0's are recorded."""
         if self._step is None or not self._step.buckets:
             raise RuntimeError("end_step: no gradients were exchanged since the step before")
-        # What an evaluation took is no part of the step.
+        # The time of an evaluation is not part of the step.
         self._step.end = self._step.evaluation or self._timer.now()
         self._step.note(loss=loss, rate=rate)
         self._finish_step()

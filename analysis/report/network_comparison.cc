@@ -14,7 +14,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Returns the mean time to target; nan where not all seeds reached the target.
+// Returns the mean time to target; nan if not all seeds reached the target.
 double TimeOf(const PolicySummary& policy) { return policy.time_to_target.spread.mean; }
 
 std::string TimeCell(const PolicySummary& policy) {
@@ -85,7 +85,7 @@ std::vector<NetworkResult> ReadNetworks(const RunDirectory& run, const Summary& 
   return networks;
 }
 
-// Where there is no target, the table has steps.
+// If there is no target, the table has steps.
 Table NetworksTable(const std::vector<NetworkResult>& networks) {
   const Summary& own = networks.front().summary;
   const std::string what = own.target ? "Seconds to the target" : "The mean step in ms";

@@ -17,7 +17,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Returns a chart of the first training's round of median time; nothing where tasks are not known.
+// Returns a chart of the first training's round of median time; nothing if tasks are not known.
 std::optional<std::string> FederatedGantt(const RunDirectory& run) {
   if (run.rounds.empty()) return std::nullopt;
   const RoundRow& first = run.rounds.front();

@@ -16,11 +16,12 @@ namespace {
 
 using nlohmann::json;
 
-// Pictures that the page's own figures stand for.
+// Pictures that the page's own figures replace.
 constexpr std::array<std::string_view, 3> kDrawnByThePage = {"metric-time", "metric-bytes",
                                                              "step-split"};
 
-// Returns a text of the manifest, "" where it has none of that path: "/configuration/run/seed".
+// Returns the text at a path of the manifest, such as "/configuration/run/seed"; "" if there is
+// none.
 std::string TextAt(const json& document, const std::string& path) {
   const json::json_pointer pointer(path);
   if (!document.contains(pointer)) return "";
@@ -51,7 +52,7 @@ std::string TitleOf(const RunDirectory& run, const Report& report) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-// Returns what shapes the answer, as label and value.
+// Returns the settings that shape the answer, as label and value.
 std::vector<std::pair<std::string, std::string>> HeaderOf(const RunDirectory& run) {
   static constexpr std::array<std::pair<const char*, const char*>, 19> kOptions = {{
       {"batch", "training/batch"},
@@ -130,8 +131,8 @@ RunParts PartsOf(const RunDirectory& run, const Report& report) {
   return parts;
 }
 
-// Adds the points of one network. Those of a training that did not finish are shown where its
-// policy has no finished one, as in the summary.
+// Adds the points of one network. Those of a training that did not finish are shown if its policy
+// has no finished one, as in the summary.
 void AddPoints(Study& study, const RunDirectory& run, const Summary& summary,
                const std::vector<std::string>& values) {
   for (const PolicySummary& policy : summary.policies) {

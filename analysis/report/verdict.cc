@@ -31,7 +31,7 @@ std::string Names(const Policies& policies, size_t most) {
 }
 
 // A Race ranks the policies of one network by their times: those to the target, or those of a step
-// where the run has no target.
+// if the run has no target.
 class Race {
  public:
   explicit Race(const Summary& summary) : summary_(summary) {
@@ -124,7 +124,7 @@ std::string TiesText(const Race& race, const Summary& summary, size_t most) {
              : fmt::format("{} cannot tell {} from it", SeedsText(summary), Names(ties, most));
 }
 
-// Returns what one seed leaves open, where something was trained.
+// Returns what is left open by a single seed, if there was a training.
 std::string OneSeedText(const Summary& summary) {
   return summary.seeds.size() == 1 && !summary.metric.name.empty()
              ? " One seed tells nothing about spread: more seeds would."
@@ -178,7 +178,7 @@ std::string AloneText(const Race& race, const Summary& summary) {
   return text + " Other --policies show whether they are faster." + OneSeedText(summary);
 }
 
-// Returns, of a federated run, which rounds and how long ones the first and its rival need.
+// Returns, for a federated run, how many rounds of which length the first and its rival need.
 std::string RoundsText(const Race& race, const PolicySummary& rival) {
   const PolicySummary& winner = race.first();
   if (winner.rounds_to_target.spread.count == 0 || rival.rounds_to_target.spread.count == 0) {
@@ -193,7 +193,7 @@ std::string RoundsText(const Race& race, const PolicySummary& rival) {
                      needs(rival));
 }
 
-// Returns which policy is cheapest, where the run has prices and another one is the fastest.
+// Returns which policy is cheapest, if the run has prices and another one is the fastest.
 std::string CheapestText(const Race& race) {
   const PolicySummary* cheapest = nullptr;
   for (const PolicySummary* policy : race.ranked()) {

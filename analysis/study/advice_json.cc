@@ -98,7 +98,7 @@ const char* Text(AdviceWay way) {
   return "none";
 }
 
-// Adds what is known of a policy of federated clients.
+// Adds what is known about a policy of federated clients.
 void AddRow(const AdviceRow& row, json& policy) {
   const auto known = [](const Spread& spread) {
     return spread.count > 0 ? CostJson(spread) : json();

@@ -57,7 +57,7 @@ bool Loses(const Study& study, const Outcome& outcome) {
   return higher ? interval->high < 0 : interval->low > 0;
 }
 
-// Returns which policies cannot be told apart from the one to take, and, where that one loses
+// Returns which policies cannot be told apart from the one to take, and, if that one loses
 // something in the end, which of them do not.
 std::string TiesText(const Study& study, const Advice& advice) {
   const Cells ties = TiesOf(study, advice);

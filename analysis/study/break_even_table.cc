@@ -16,7 +16,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Returns what the seeds do where not all of them cross once: "2 of 3 seeds cross".
+// Returns what the seeds do if not all of them cross once: "2 of 3 seeds cross".
 std::string ShowVerdict(const Crossover& crossover) {
   const auto seeds = static_cast<int>(crossover.seeds.size());
   if (crossover.unknown == seeds) return "not known";

@@ -7,7 +7,7 @@
 namespace legacy::analysis {
 namespace {
 
-// A Scale interpolates along x: over its logarithm where all values of x are positive.
+// A Scale interpolates along x: over its logarithm if all values of x are positive.
 struct Scale {
   bool logarithmic = true;
   double To(double x) const { return logarithmic ? std::log(x) : x; }
@@ -28,15 +28,15 @@ double TimeBetween(double a, double b, double part) { return Scale{}.Between(a, 
 struct Sample {
   double x = 0;
   double log_ratio = 0;  // logarithm of TTA(other) / TTA(policy)
-  Interval range;        // log ratios that are possible where TTAs are known to one evaluation
+  Interval range;        // possible log ratios, as TTAs are known to within one evaluation
   double seconds = 0;    // TTA(policy)
   bool exact = false;
-  std::optional<int> sign;  // sign of the true log ratio, where it is known
+  std::optional<int> sign;  // sign of the true log ratio, if it is known
 };
 
 struct Time {
   double seconds = 0;
-  double before = 0;  // time of the evaluation before
+  double before = 0;  // time of the previous evaluation
   bool reached = false;
 };
 
@@ -88,8 +88,8 @@ std::vector<Sample> SamplesOf(const Study& study, const Facet& facet, size_t pol
 }
 
 // Returns the x nearest to a crossing at which the ratio is certainly on one side of 1, going from
-// sample `from` by `step`; the end of the axis where it nowhere is. `side` is 1 where that ratio is
-// above 1, else -1.
+// sample `from` by `step`; the end of the axis if there is none. `side` is 1 if that ratio is above
+// 1, else -1.
 double CertainFrom(const std::vector<Sample>& samples, size_t from, int step, int side,
                    const Scale& scale) {
   const auto least = [&](const Sample& sample) {

@@ -219,7 +219,7 @@ void ReadFile(const fs::path& path, std::span<const Metric> metrics, Collected& 
   if (!plain || !file) throw Error(path.string() + ": cannot be read, or is no plain file");
   std::string line;
   for (int64_t number = 1; std::getline(file, line); ++number) {
-    // A line without a line feed is unfinished: its process was killed, or still writes.
+    // A line without a line feed is unfinished: its process was killed, or is still writing.
     if (file.eof()) break;
     try {
       ReadLine(line, metrics, collected);
@@ -253,7 +253,7 @@ OutputFile CreateFile(const fs::path& folder) {
       try {
         return OutputFile(path, OutputFile::Mode::kCreate);
       } catch (const Error&) {
-        // Another process did not make the file meanwhile.
+        // The error stands, unless another process made the file meanwhile.
         if (!fs::exists(fs::symlink_status(path, error))) throw;
       }
     }

@@ -48,7 +48,7 @@ void Combine(Speedup& speedup) {
   if (speedup.bound == Bound::kExact) speedup.interval = mean.interval;
 }
 
-// Returns the evaluation that reached the target; the end of the curve where none is known.
+// Returns the evaluation that reached the target; the end of the curve if none is known.
 std::vector<CurveRow>::const_iterator CurveRowAtTarget(const StudyPoint& point) {
   if (!point.figures.steps_to_target) return point.curve.end();
   return std::ranges::find(point.curve, *point.figures.steps_to_target, &CurveRow::step);
@@ -221,7 +221,7 @@ Standing StandingOf(const Speedup& speedup) {
     case Bound::kExact:
       break;
   }
-  // With one seed there is no interval, and a TTA is known to one evaluation.
+  // With one seed there is no interval, and a TTA is known to within one evaluation.
   const Interval range = speedup.interval.value_or(speedup.pairs.front().range);
   if (range.low > 1) return Standing::kSooner;
   return range.high < 1 ? Standing::kLater : Standing::kSame;

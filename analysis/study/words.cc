@@ -6,7 +6,7 @@
 namespace legacy::analysis {
 namespace {
 
-// Returns how many more places the report has than the one that was told of. `where` may be "".
+// Returns how many more places the report has than the one that was described. `where` may be "".
 std::string NoteOfOthers(size_t places, const std::string& where) {
   if (places == 1) return "";
   return fmt::format(" The report has {}{}.",

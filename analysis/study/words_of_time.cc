@@ -1,5 +1,5 @@
-// Words about time to target: who is the fastest, by how much and why, and where that cannot be
-// told.
+// Words about time to target: which policy is the fastest, by how much and why, and where that
+// cannot be told.
 #include <set>
 
 #include "analysis/reasons.h"
@@ -10,8 +10,8 @@
 namespace legacy::analysis {
 namespace {
 
-// Most of those that cannot be told apart from the first that a sentence names, if more than one is
-// left out then.
+// Largest number of policies that a sentence names among those that cannot be told apart from the
+// first, if it then leaves out more than one.
 constexpr size_t kMostTies = 2;
 
 // A Ranking has the policies that reached the target at a place, the fastest first, and those of
@@ -73,7 +73,7 @@ std::string LeadText(const Study& study, const Place& place, size_t winner) {
   if (!base) return "";
   if (winner != *base) {
     const Speedup& speedup = place.outcomes[winner].speedup;
-    // That it takes at most ten times as long, say, does not tell how much sooner it is.
+    // That the winner takes at most ten times as long, say, does not show how much sooner it is.
     if (!speedup.known() || (speedup.bounded() && speedup.ratio < 1)) return "";
     return fmt::format(", {} times sooner than {}", ShowSpeedup(speedup), study.baseline);
   }
@@ -113,8 +113,8 @@ std::string FirstText(const Study& study, const Place& place, const Ranking& ran
 constexpr const char* kMoreSeeds = " More seeds, or more frequent evaluations, may tell.";
 
 // Returns the policy with which the fastest is compared, as in verdicts on runs: the baseline, or
-// the next one where the fastest is the baseline or the baseline has no time; none where nobody
-// is told to be the fastest, or is alone.
+// the next one where the fastest is the baseline or the baseline has no time; none if no policy is
+// known to be the fastest, or if it is alone.
 std::optional<size_t> RivalOf(const Study& study, const Ranking& ranking) {
   if (!ranking.IsTold() || ranking.order.size() < 2) return std::nullopt;
   const std::optional<size_t> base = BaselineIndex(study);
@@ -139,7 +139,7 @@ std::string TurnText(const Study& study, const Place& place, const Ranking& rank
                        ContenderOf(place, *RivalOf(study, ranking)));
 }
 
-// Returns the place of a stretch that is told of. For the last one, the end of its range is more
+// Returns the place that stands for a stretch. For the last stretch, the end of its range is more
 // informative than the beginning.
 size_t StretchPlace(const std::vector<Stretch>& stretches, size_t i) {
   return i > 0 && i + 1 == stretches.size() ? stretches[i].last : stretches[i].first;
@@ -248,10 +248,10 @@ bool Any(const std::vector<Place>& places, Test&& test) {
       places, [&](const Place& place) { return std::ranges::any_of(place.outcomes, test); });
 }
 
-// Returns the words on a facet, with reasons or without.
+// Returns the words about a facet, with reasons or without.
 std::string TextOf(const Study& study, const Facet& facet, bool reasons) {
   if (!study.target || !Any(facet.places, [](const Outcome& o) { return o.done > 0; })) return "";
-  if (!MissedWords(study).empty()) return "";  // the report says this once, of the whole study
+  if (!MissedWords(study).empty()) return "";  // the report says this once, for the whole study
   const std::vector<Stretch> stretches = StretchesOf(study, facet);
   std::string text = StretchesText(study, facet, stretches);
   if (!Any(facet.places, [](const Outcome& o) { return o.reached > 0; })) {

@@ -1,5 +1,5 @@
-// Charts with one row for each policy, which has a dot and its interval: break-even beside the
-// textbook, and time-to-target where no axis has numbers.
+// Charts with one row for each policy, which has a dot and its interval: break-even next to that of
+// the textbook, and time-to-target where no axis has numbers.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Dot {
   double high = kUnknown;
   double other = kUnknown;  // x of the second mark
   bool open = false;        // true for a lower bound
-  std::string text;         // text beside the dot, or in the middle of a row without a dot
+  std::string text;         // text next to the dot, or in the middle of a row without a dot
 };
 
 // A Chart is one panel, with a row for each of the frame's policies.

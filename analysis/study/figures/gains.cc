@@ -20,7 +20,7 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr const char* kHalfPrecision = "fp16";  // what everybody can have without a method
+constexpr const char* kHalfPrecision = "fp16";  // available to everybody without a method
 constexpr double kLeastGain = 1.05;
 constexpr const char* kStepsDiffer =
     " Nothing was trained: how many steps a method needs to a target is not known.";

@@ -114,7 +114,7 @@ std::string Positions(const std::string& axis, const std::vector<double>& values
 }
 
 // Returns the size of a map's panel. `label` is that of the rows' axis, which is written upwards
-// beside them.
+// next to them.
 Panels::Size SizeOf(const Plane& plane, const std::string& label) {
   const auto columns = static_cast<int>(plane.x.size()), rows = static_cast<int>(plane.y.size());
   const bool numbered = plane.x.size() <= kNumberedCells;

@@ -79,8 +79,8 @@ struct PanelCurves {
   bool logarithmic = false;
 };
 
-// Returns the curves of a place, without the range of their axis, which is logarithmic where they
-// end far apart.
+// Returns the curves of a place, without the range of their axis, which is logarithmic if they end
+// far apart.
 PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against& against) {
   PanelCurves panel;
   panel.name = shown.name;
@@ -93,7 +93,8 @@ PanelCurves CurvesOf(const Study& study, const ShownPlace& shown, const Against&
   return panel;
 }
 
-// Sets the range of the axis, which is logarithmic where that of any panel is and it can be.
+// Sets the range of the axis, which is logarithmic if that of any panel is and all its values are
+// positive.
 void SetRange(bool any_logarithmic, PanelCurves& panel) {
   panel.logarithmic = any_logarithmic && panel.ends.low > 0;
   for (const auto& curve : panel.curves) {
@@ -107,7 +108,7 @@ void SetRange(bool any_logarithmic, PanelCurves& panel) {
 // A MetricAxis is the axis on which the metric is drawn.
 struct MetricAxis {
   Metric metric;
-  Range range;  // of all curves and the target, as people are shown them
+  Range range;  // of all curves and the target, as they are shown
   bool logarithmic = false;
 };
 
@@ -149,7 +150,7 @@ std::string CurvesPanel(const Study& study, const PanelCurves& panel, const Poli
 }
 
 // Returns the axis of the metric. It is logarithmic where a linear one would hide the small values
-// of a metric that is no fraction.
+// of a metric that is not a fraction.
 MetricAxis AxisOf(const Study& study, const std::vector<PanelCurves>& shown) {
   MetricAxis axis;
   axis.metric = ShownMetric(study);
@@ -194,7 +195,8 @@ Legend LegendOf(const Study& study, const PolicyGroup& all) {
   return legend;
 }
 
-// Returns whether some curve crosses the target earlier than its policy is said to reach it.
+// Returns whether some curve crosses the target earlier than the time to target that is given for
+// its policy.
 bool AnyCrossesEarlier(const Study& study, const std::vector<PanelCurves>& shown) {
   const auto crosses = [&](const std::vector<MeanPoint>& curve) {
     std::vector<double> values;

@@ -20,8 +20,8 @@ namespace fs = std::filesystem;
 
 constexpr const char* kAllScripts = "figures.gp";
 
-// A DrawingFolder is a temporary folder beside the figures in which they are drawn, so that a
-// figure is there whole or not at all.
+// A DrawingFolder is a temporary folder next to the figures in which they are drawn, so that a
+// figure is complete or does not exist.
 class DrawingFolder {
  public:
   explicit DrawingFolder(const fs::path& directory)
@@ -41,7 +41,7 @@ class DrawingFolder {
 };
 
 // Returns the study of shapes as one whose target every training reaches with its first step, so
-// that times to the target, and all that compares them, are mean times of a step.
+// that times to the target, and everything that compares them, are mean times of a step.
 Study InSteps(Study study) {
   study.metrics = {{"step", "step", Metric::Better::kHigher, false}};
   study.target = Target{"step", 1};

@@ -48,7 +48,7 @@ struct Frame {
   bool labelled = false;            // true where labels at the ends of curves replace a legend
   Range x, y;
   bool logarithmic_x = false;
-  std::set<size_t> with_results;  // policies that have a result and not bounds alone
+  std::set<size_t> with_results;  // policies that have a result and not only bounds
   bool censored = false;
   bool crossings = false;
   double label_length = 0;  // of the longest label of a crossing, points

@@ -1,4 +1,4 @@
-// Settings of Chart.js, and what it lacks: spreads as whiskers and bands, the target's line, and
+// Settings of Chart.js, and additions to it: spreads as whiskers and bands, the target's line, and
 // zoom by wheel, drag and keys.
 
 const inkColour = () => isDark() ? '#d8dde3' : '#24292f';

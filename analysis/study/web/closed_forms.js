@@ -6,7 +6,7 @@
 
 // ---- The switch.
 
-// Returns a function: nanoseconds of so many bytes at `rate` bit/s, rounded up.
+// Returns a function that gives the nanoseconds of a number of bytes at `rate` bit/s, rounded up.
 function wireTime(rate) {
   const known = new Map();
   const bits = BigInt(rate);
@@ -68,7 +68,7 @@ class Events {
 // A link in one direction serves one flow after the other.
 class Line {
   free = 0;
-  ends = [];  // of what it serves; those before `next` are over
+  ends = [];  // of the flows that it serves; those before `next` are over
   next = 0;
 
   // Returns how many flows it serves after `now`.
@@ -125,7 +125,7 @@ function makeSwitch({nodes, framing}, {rate, delay}, events) {
       serve(down[to], flow, flow.first + delay);
       connection.arrival = Math.max(connection.arrival, flow.arrival);
       events.push(connection.arrival, () => {
-        up[to].take(Math.max(events.now, up[to].free) + acks);  // before anything that it sends
+        up[to].take(Math.max(events.now, up[to].free) + acks);  // before its next message
         delivered();
       });
     });
@@ -136,7 +136,8 @@ function makeSwitch({nodes, framing}, {rate, delay}, events) {
 // send(source, destination, bytes, mark) and done(worker). It returns {start(worker),
 // arrived(source, destination, mark)}.
 
-// Returns block `index` of `parts` blocks that differ by at most a byte, the larger ones first.
+// Returns the size of block `index` of `parts` blocks that differ by at most a byte, the larger
+// ones first.
 const balanced = (total, parts, index) =>
   Math.floor(total / parts) + (index < total % parts ? 1 : 0);
 
@@ -171,9 +172,9 @@ function ring({algorithm, bytes}, n, send, done) {
   };
 }
 
-// Recursive halving and doubling. Where N is no power of two, the even ones of the first
-// 2 (N - P) workers give their message to their right neighbour and get the result from it; the
-// workers beyond wait for a word of one byte (ns3-module/fabric/collective/halving.h).
+// Recursive halving and doubling. If N is not a power of two, the even ones of the first 2 (N - P)
+// workers give their message to their right neighbour and get the result from it; the workers after
+// these wait for a message of one byte (ns3-module/fabric/collective/halving.h).
 function halving({bytes: [bytes]}, n, send, done) {
   const levels = 31 - Math.clz32(n);
   const chunks = 1 << levels;

@@ -7,7 +7,7 @@ function namesText(names) {
   return shown.length < 2 ? shown.join('') : `${shown.slice(0, -1).join(', ')} and ${shown.at(-1)}`;
 }
 
-// Returns the shown policies that reached the target with all chosen seeds, the fastest first.
+// Returns the shown policies that reached the target with all chosen seeds, the fastest one first.
 function rankingAt(view, at) {
   return view.policies.map((policy) => ({policy, times: timesOf(runsOf(view, at, policy))}))
     .filter(({policy, times}) => times.spread.count > 0 && times.done === plannedOf(view, at, policy))
@@ -47,7 +47,7 @@ function whyText(winner, rival) {
     (stepsGain > 1 && stepGain < stepsGain ? `; it also ${steps}` : '');
 }
 
-const MOST_TIMES_FASTER = 100;  // links that are faster by more are not named, as nobody builds them
+const MOST_TIMES_FASTER = 100;  // larger factors are not named, as nobody builds such links
 
 // Returns what would turn the order, as WhatWouldTurn of reasons.h.
 function turnText(winner, rival) {
@@ -67,8 +67,8 @@ function turnText(winner, rival) {
 
 const MORE_SEEDS = 'More seeds, or more frequent evaluations, may tell.';
 
-// Returns who is the fastest at the chosen place, by how much, why and what would turn the order;
-// or who cannot be told apart, and what may tell.
+// Returns which policy is the fastest at the chosen place, by how much, why and what would turn the
+// order; or which ones cannot be told apart, and how they may be.
 function firstText(view) {
   const {study} = view;
   const ranking = rankingAt(view, view.at);
@@ -109,7 +109,7 @@ function missedText(view) {
     'target there with all seeds.';
 }
 
-// Returns who is the fastest where along the chosen axis, and where that cannot be told.
+// Returns which policy is the fastest where along the chosen axis, and where that cannot be told.
 function alongText(view) {
   const {study} = view;
   const axis = study.axes[view.x];

@@ -25,7 +25,7 @@ const plainScale = {to: (x) => x, from: (x) => x};
 const between = (scale, a, b, part) => scale.from(scale.to(a) + part * (scale.to(b) - scale.to(a)));
 
 // Returns the crossing between two samples of opposite signs. Samples between them have the ratio
-// 1. `range` has the values of x that are possible, as the ratios are known to one evaluation.
+// 1. `range` has the values of x that are possible, as times are known to within one evaluation.
 function crossingOf(samples, before, after, scale) {
   const [a, b] = [samples[before], samples[after]];
   const fall = a.ratio - b.ratio;
@@ -104,7 +104,7 @@ function crossoverOf(view, at, policy, textbook) {
   return averageCrossing([...samples.values()].map((one) => seedCrossings(one, scale)), scale);
 }
 
-// Returns the break-even of each shown policy but the baseline, at one facet; nothing where the
+// Returns the break-even of each shown policy except the baseline, at one facet; nothing if the
 // axis has names.
 function breakEvens(view, at, policies) {
   const {study} = view;

@@ -32,7 +32,7 @@ const TARGET_DIGITS = 12;
 const targetText = ({metric, target}) =>
   `${metric.unit === 'fraction' ? '' : `${metric.title} `}${quantity(target, metric.unit, TARGET_DIGITS)}`;
 
-// Returns mean and deviation, or the mean alone where all seeds agree.
+// Returns mean and deviation, or the mean alone if all seeds agree.
 const spreadText = (spread, unit) => spread.count === 0 ? '–' : quantity(spread.mean, unit, 3) +
   (spread.deviation > 1e-9 * Math.abs(spread.mean) ? ` ± ${quantity(spread.deviation, unit, 2)}` : '');
 
@@ -104,7 +104,7 @@ function tableElement(table) {
 }
 
 // Returns a region that scrolls by itself, so that wide tables do not widen the page. It has a
-// name, Tab reaches it, and it says where it is wider than its place.
+// name, Tab reaches it, and it is marked if it is wider than its place.
 function scrollRegion(label, ...children) {
   const region = element('div', {class: 'scroll', role: 'region', tabindex: 0, 'aria-label': label}, ...children);
   const mark = () => region.classList.toggle('wide', region.scrollWidth > region.clientWidth + 1);

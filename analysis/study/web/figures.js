@@ -40,7 +40,7 @@ const runsOf = (view, at, policy) => doneOf(view, at, policy).map((id) => ({
 const spreadAt = (view, at, policy, name) => spreadOf(
   doneOf(view, at, policy).map((id) => figureOf(view.study, id, name)).filter((value) => value !== null));
 
-// Returns the speed-up over the baseline; null where there is nothing to compare with.
+// Returns the speed-up over the baseline; null if there is nothing to compare with.
 function speedupAt(view, at, policy) {
   const {base, target} = view.study;
   if (base < 0 || policy === base || target === null) return null;
@@ -296,7 +296,7 @@ function meanCurve(study, ids, column) {
 
 const LEAST_BAND = 0.1;  // end of a band on a logarithmic axis, as part of the mean
 
-// True where a linear axis would hide the small values of a metric that is no fraction.
+// True where a linear axis would hide the small values of a metric that is not a fraction.
 function isWide(metric, values) {
   const known = values.filter((value) => value !== null);
   if (metric.unit === 'fraction' || known.length === 0) return false;
@@ -325,8 +325,8 @@ function metricChart(series, xTitle, xUnit, {metric, target}, {title = `Test ${m
 
 const TARGET_WINDOW = 3;  // evaluations whose mean reaches the target
 
-// Returns whether a curve crosses the target earlier than its method is said to reach it, as
-// CrossesEarlier of summary.h.
+// Returns whether a curve crosses the target earlier than the time to target that is given for its
+// method, as CrossesEarlier of summary.h.
 function crossesEarlier({metric, target}, values) {
   if (target === null) return false;
   const reaches = (value, limit) => metric.better === 'higher' ? value >= limit : value <= limit;

@@ -110,7 +110,7 @@ function splitOf(workers, finish, busy) {
 
 const MOST_FACTOR = 1e6;
 
-// Returns a number of a question; throws where it is none from `low` on.
+// Returns a number of a question; throws unless it is at least `low`.
 function numberFrom(question, key, low) {
   const value = Number(question[key]);
   if (Number.isFinite(value) && value >= low) return value;
@@ -174,7 +174,7 @@ function* policiesOf(plan, question) {
   return policies;
 }
 
-// Returns how to ask a server. `program` is how the reader calls legacy-study.
+// Returns the way to ask a server. `program` is the command by which the reader calls legacy-study.
 const withServer = (program) => `run "${program} serve" on the study's folder and open the address that it prints`;
 const SLICE_MILLISECONDS = 25;
 

@@ -120,7 +120,7 @@ function showFigure(panel, figure) {
   panel.summary.textContent = figure.summary;
   if (panel.canvas) {
     panel.canvas.setAttribute('aria-label', `${panel.title}. ${figure.summary}`);
-    // A figure without a point is its sentence and its table, and no empty frame.
+    // A figure without a point consists of its sentence and its table, without an empty frame.
     panel.frame.hidden = panel.tools.hidden = isEmpty(figure.chart);
     if (!panel.frame.hidden) drawChart(panel);
   }
@@ -252,7 +252,7 @@ function addPanelsOfRun() {
   add(filesSection(study.run));
 }
 
-// Adds sliders with the numbers of the answer beside them and the answer's curves below.
+// Adds sliders with the numbers of the answer next to them and the answer's curves below.
 function addWhatIf() {
   const panel = addPanel({id: 'what-if', title: 'What if', make: null});
   const form = element('fieldset', {});
@@ -295,7 +295,7 @@ function redraw() {
   }
 }
 
-// A run has its verdict in the place of conclusions, which a choice would change.
+// A run has its verdict instead of conclusions, which a choice would change.
 function addConclusions() {
   const conclusions = element('ul', {});
   if (study.run) {

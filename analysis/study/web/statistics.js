@@ -2,7 +2,7 @@
 // before its target is censored at its end (it is never dropped and never gets a time), and a ratio
 // with one such time is a bound. A "run" is one policy with one seed: {seed, time: seconds to the
 // target or null, before: those of the evaluation before, end: seconds of the training}. Times are
-// known to one evaluation, and no interval is narrower than that.
+// known to within one evaluation, and no interval is narrower than that.
 
 function spreadOf(values) {
   const count = values.length;
@@ -101,7 +101,8 @@ function speedupOf(baseRuns, runs) {
 }
 
 // Returns whether the two of a speed-up cannot be told apart, as StandingOf of statistics.h: its
-// interval holds 1, or with one seed the times, each known to one evaluation, allow both orders.
+// interval holds 1, or with one seed the times, each known to within one evaluation, allow both
+// orders.
 function cannotBeToldApart({pairs, ratio, bound, interval}) {
   if (Number.isNaN(ratio) || bound) return false;
   const {low, high} = interval ?? pairs[0].range;

@@ -123,7 +123,7 @@ function makeField({key, label, options, suggestions}, changed) {
           }};
 }
 
-// Returns the time of the evaluation before the one that reached the target; that of a step where
+// Returns the time of the evaluation before the one that reached the target; that of a step if
 // there is none.
 const beforeTarget = (run) =>
   run.curve.filter(([seconds]) => seconds < run.time_to_target).at(-1)?.[0] ?? run.step_seconds;
@@ -164,7 +164,7 @@ const meanOf = (value) => ({chosen}) => {
 const partsOf = ({parts}) =>
   parts.map((part) => ({name: capitalised(part), unit: 's', of: meanOf((run) => run.parts[part])}));
 
-// Numbers of the answer's table beside time to target and speed-up.
+// Numbers of the answer's table besides time to target and speed-up.
 function measuresOf(kind, answers) {
   const measures = [{name: kind.step, unit: 's', of: meanOf((run) => run.step_seconds)}, ...partsOf(kind)];
   const priced = answers.some(({policies}) => policies.some(({seeds}) => seeds.some((run) => run.usd_to_target > 0)));
@@ -172,7 +172,7 @@ function measuresOf(kind, answers) {
   return measures;
 }
 
-// `own` is the answer for the study's own network, which stands beside the other one.
+// `own` is the answer for the study's own network, which is shown next to the other one.
 function whatIfFigure(view, answer, own, kind) {
   const all = answeredSeries(view, answer);
   const base = all.find(({policy}) => policy === view.study.baseline);
@@ -347,7 +347,8 @@ function makeQuestion(form, groups, ask) {
   };
 }
 
-// Lists trainings whose learning nobody can ask about, with what answers instead.
+// Lists the trainings whose learning cannot be asked about, with the commands or plans that answer
+// instead.
 function refusedList(refused) {
   if (refused.length === 0) return [];
   const command = (what, line) => line ? element('p', {}, `${what}: `, element('code', {}, line)) : null;
@@ -358,7 +359,7 @@ function refusedList(refused) {
         command('On other lines', line), command('Rounds without accuracy', plan)))))];
 }
 
-// Returns the content of an answer of the server. Throws the server's message where it refuses.
+// Returns the content of an answer of the server. Throws the server's message if it refuses.
 async function fetchJson(path, options) {
   const response = await fetch(path, options);
   const content = await response.json();
@@ -396,7 +397,8 @@ function startWhatIf(panel, view) {
     timer = setTimeout(ask, DEBOUNCE_MILLISECONDS);
   };
 
-  // A new question cancels the one before: the server hears that nobody waits for it.
+  // A new question cancels the previous one, so that the server learns that its answer is not
+  // wanted any more.
   async function ask() {
     request?.abort();
     const mine = request = new AbortController();
