@@ -4,7 +4,7 @@
 
 row() { printf '%-14s %s\n' "$1" "${2:-none}"; }
 
-# Prints the folder of CMake package $1: as configured, else where systems have it.
+# Prints the folder of CMake package $1: as configured, else where systems usually install it.
 cmake_package() {
   folder=$(cmake_setting "$1_DIR")
   case $folder in

@@ -27,7 +27,7 @@ added() {
 
 sed 's/kGaussian/kScratch/; s/Gaussian/Scratch/g; s/"gaussian"/"scratch"/' \
   compress/sparsifiers/gaussian.cc >compress/sparsifiers/scratch.cc
-# Its kernels are those of others, which have prices.
+# It uses kernels of other methods, which have prices.
 work='  WorkList EncodeWork(int64_t numel, const CodecContext\&) const override {'
 prices='    return {{"norm", numel}};'
 sed -i "s/^  std::string_view Name() const override.*/&\n$work\n$prices\n  }/" \

@@ -81,7 +81,7 @@ write compress/c.cc '#include <vector>'
 expect fail includes.sh '46 sources in a folder'
 
 if command -v python3 >/dev/null; then
-  # Three folders: rooms.py finds rings of any length, and rows of the page that do not hold.
+  # Three folders: rooms.py finds rings of any length, and rows of the page that are wrong.
   new_tree
   write compress/codec.h '#include "compress/cpu/vector.h"'
   write compress/cpu/vector.h '#include "base/a.h"'
@@ -106,7 +106,7 @@ if command -v python3 >/dev/null; then
   rows base compress
   expect fail rooms.py 'a folder without a name on the page'
 
-  # types pass|fail WHAT LINES: a header with the lines beside one that defines legacy::Part.
+  # types pass|fail WHAT LINES: a header with the lines next to one that defines legacy::Part.
   types() {
     expected=$1 what=$2
     shift 2

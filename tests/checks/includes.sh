@@ -70,7 +70,7 @@ status=0
     if (name ~ /^trainer\/torch\// && path !~ learns) bad = "LibTorch"
     if (name ~ /^ns3\// && !ns3_in[folder]) bad = "ns-3"
     if (name ~ /^(pybind11\/|Python\.h)/ && folder != "scenarios/python") bad = "Python"
-    if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # no neighbour
+    if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # not a file of the same folder
       test = path ~ /^tests\// && name ~ /^(tests|base)\//
       seen_from = name
       if (folder == "ns3-module" || folder == fabric) sub(/^ns3-module\//, "", seen_from)

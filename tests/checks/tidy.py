@@ -45,7 +45,7 @@ def compilations(build, folders):
 
 def check(build, file):
     """Returns what clang-tidy finds in one file."""
-    # GCC's own warnings are unknown to Clang, and no finding.
+    # Clang does not know GCC's own warnings; these messages are not findings.
     command = ["clang-tidy", "-p", build, "--quiet", "--extra-arg=-Wno-unknown-warning-option",
                "--extra-arg=-Wno-unused-command-line-argument", file]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)

@@ -26,7 +26,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SYSTEM_PYTHON = "/usr/bin/python3"  # the one that Debian's packages serve
+SYSTEM_PYTHON = "/usr/bin/python3"  # the interpreter that Debian's packages are made for
 SKIPPED = 77  # exit status that ctest shows as skipped
 FENCE = re.compile(r'^```(?P<language>\w*)(?: title="(?P<title>[\w.-]+)")?$')
 NUMBER = r"[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?"
@@ -167,7 +167,7 @@ def run_page(page, build, show, write):
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT,
                                         text=True, check=False)
-                # Slow machines alone say how long a run takes.
+                # Only slow machines print how long a run takes.
                 printed = [line for line in result.stdout.splitlines()
                            if not line.startswith("This takes about ")]
                 if show:
