@@ -86,7 +86,7 @@ TEST(FederatedTables, OtherRunsHaveNone) {
 
 TEST(FederatedTables, RoundsAreOfTheCriticalTaskAndOfAllTasks) {
   RunDirectory run = MakeRun({"dense"}, {1});
-  // Rounds of 5, 6 and 10 s; uploads of 2, 2 and 4 s; so 0, 1 and 3 s are waited for others.
+  // Rounds of 5, 6 and 10 s; uploads of 2, 2 and 4 s; so 0, 1 and 3 s are spent waiting for others.
   run.rounds = {Round("dense", 1, 0, 5, 2), Round("dense", 2, 5, 6, 2),
                 Round("dense", 3, 11, 10, 4)};
   const auto tables = FederatedTables(run, Summarise(run));
@@ -110,7 +110,7 @@ TEST(FederatedTables, RoundsAreOfTheCriticalTaskAndOfAllTasks) {
   EXPECT_FALSE(tasks.contains("dense/residual age"));
 }
 
-// Clients hold something from the second round on.
+// Clients hold residuals from the second round on.
 TEST(FederatedTables, ResidualsAreThoseThatClientsHold) {
   RunDirectory run = MakeRun({"dense", "topk"}, {1});
   for (int64_t version = 1; version <= 4; ++version) {
@@ -193,7 +193,7 @@ TEST(FederatedTables, RoundsWithoutCountedTasksHaveNoParts) {
 TEST(FederatedTables, GroupsAndDecilesShareTasks) {
   RunDirectory run = MakeRun({"dense", "topk"}, {1});
   run.rounds = {Round("dense", 1, 0, 5, 2), Round("topk", 1, 0, 5, 2)};
-  // Twenty clients, the last is the fastest: deciles are pairs from the end on.
+  // Twenty clients, of which the last is the fastest: deciles are pairs from the end on.
   for (const std::string& policy : run.manifest.policies) {
     for (int64_t i = 0; i < 20; ++i) {
       const bool fast = i >= 18;

@@ -10,7 +10,7 @@
 namespace legacy::analysis::run_directory_test {
 namespace {
 
-// The columns of files before those of RoCEv2 came.
+// The columns of files before those of RoCEv2 were added.
 const char kOlderHeader[] =
     "policy,seed,fidelity,events,packets,fresh_steps,memoised_steps,retransmit_timeouts\n";
 const char kNetworkHeader[] =

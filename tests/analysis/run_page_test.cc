@@ -124,7 +124,7 @@ TEST_F(RunPageTest, IsEqualForEqualRunsAndSafe) {
   EXPECT_THAT(page, Not(HasSubstr("/a/folder/of/this/machine")));
   EXPECT_THAT(page, Not(HasSubstr(directory_.string())));
   EXPECT_EQ(page, RunHtml(run, report));
-  run.manifest.document.erase("configuration");  // as of older runs
+  run.manifest.document.erase("configuration");  // as in older runs
   EXPECT_EQ(DataOf(RunHtml(run, report)).at("title"), "4 workers");
 }
 

@@ -26,7 +26,7 @@ TEST(TargetReached, IsFromAboveWhereLowerIsBetter) {
   EXPECT_EQ(Reached(kPerplexity, 120, {900, 130, 110, 121, 130}), 0u);
   EXPECT_EQ(Reached(kPerplexity, 120, {INFINITY, 100, 100}), 0u);
   EXPECT_EQ(Reached(kPerplexity, 120, {INFINITY, NAN, 100, 100, 100}), 5u);
-  // The mean of large values has large rounding: 3 * 1e9 / 7 is the sum but for that.
+  // The mean of large values has large rounding: 3 * 1e9 / 7 is the sum except for that.
   const double target = 1e9 / 7;
   EXPECT_EQ(Reached(kPerplexity, target, {target * 0.7, target, target * 1.3}), 3u);
   EXPECT_EQ(Reached(kPerplexity, target, {target, target, target * 1.0001}), 0u);
@@ -108,7 +108,7 @@ TEST(Summary, ASeedThatDoesNotReachTheTargetIsCensored) {
   EXPECT_EQ(json.dump(), R"({"deviation":null,"mean":null,"of":2,"reached":1})");
 }
 
-// Dense reaches a perplexity of 120 after 40 s, topk after 10 s, and randomk with one seed alone.
+// Dense reaches a perplexity of 120 after 40 s, topk after 10 s, and randomk with only one seed.
 RunDirectory Words() {
   RunDirectory run =
       MakeRun({"dense", "topk", "randomk"}, {1, 2}, {kPerplexity}, Target{"perplexity", 120});

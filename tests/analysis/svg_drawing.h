@@ -1,5 +1,5 @@
-// The figures of an SVG that gnuplot drew, panel by panel, and where values stand in them by the
-// labels of their axes, as a reader of the picture would tell.
+// The figures of an SVG that gnuplot drew, panel by panel, and the places of values in them by
+// the labels of their axes, as a reader of the picture would find them.
 #pragma once
 
 #include <algorithm>
@@ -55,10 +55,10 @@ struct DrawnPlot {
   std::vector<DrawnText> texts;
 };
 
-// A DrawnAxis has the places of the numbers that stand at an axis.
+// A DrawnAxis has the places of the numbers at an axis.
 struct DrawnAxis {
   std::vector<std::pair<double, double>> ticks;  // value and place
-  // Returns where a value stands, by the first and the last tick.
+  // Returns where a value is, by the first and the last tick.
   double PlaceOf(double value, bool logarithmic) const {
     const auto at = [&](double v) { return logarithmic ? std::log(v) : v; };
     const auto [low, from] = ticks.front();
@@ -67,7 +67,7 @@ struct DrawnAxis {
   }
 };
 
-// Returns the number of a tick: "10M", "0.1%", "2 ms", "1/4"; nothing where it is none.
+// Returns the number of a tick: "10M", "0.1%", "2 ms", "1/4"; nothing if it is not a number.
 inline std::optional<double> NumberOfTick(const std::string& text) {
   std::smatch parts;
   static const std::regex form(R"(^(-?[\d.]+)(?:/(\d+))? ?(n|µ|m|k|M|G|T|%)?$)");

@@ -133,7 +133,7 @@ TEST(TextTable, HasWhatRoceDidWhereASwitchHeldItsFrames) {
   EXPECT_NE(CsvTable(Summarise(run)).find(",3,0.0125,4,5,6,7,800,0.5\n"), std::string::npos);
 }
 
-// What the engine did is shown on request alone, and programs read it always.
+// The engine's work is shown only on request, and programs can always read it.
 TEST(TextTable, CountsTheSimulationWhereThatIsAskedFor) {
   const Summary summary = MakeSummary("topk");
   for (const char* header : {"events", "packets", "fresh steps", "memoised", "marks"}) {
@@ -182,7 +182,7 @@ TEST(TextTable, FitsANarrowTerminal) {
       EXPECT_NE(narrow.find(cell), std::string::npos) << cell;
     }
   }
-  EXPECT_EQ(TextTable(summary), wide);  // nothing changes where there is no terminal
+  EXPECT_EQ(TextTable(summary), wide);  // nothing changes if there is no terminal
 }
 
 TEST(Tables, Shorten) {

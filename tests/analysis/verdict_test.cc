@@ -1,5 +1,5 @@
-// The sentences that end a run: who is first and why, whom the seeds cannot tell apart, what would
-// turn the order, and that nothing can be told.
+// The sentences that end a run: which policy is first and why, which ones the seeds cannot tell
+// apart, what would turn the order, and that nothing can be told.
 #include "analysis/report/verdict.h"
 
 #include <gtest/gtest.h>
@@ -99,7 +99,7 @@ TEST(Verdict, NamesThoseThatTheSeedsCannotTellApart) {
   for (const uint64_t seed : seeds) {
     AddTraining(run, "dense", seed, 8e-3, kSlow);
     AddTraining(run, "a", seed, 1e-3, kSlow);
-    AddTraining(run, "b", seed, seed == 3 ? 0.9e-3 : 2.5e-3, kSlow);  // slower in the mean
+    AddTraining(run, "b", seed, seed == 3 ? 0.9e-3 : 2.5e-3, kSlow);  // slower on average
   }
   const std::string text = VerdictOf(Summarise(run), {});
   EXPECT_EQ(text.rfind("a reaches 80 % accuracy first", 0), 0u) << text;

@@ -207,8 +207,8 @@ std::vector<float> SendLargest(std::vector<float> values, size_t k, std::vector<
   return values;
 }
 
-// GraVAC chooses among candidates that workers have measured before: what they compress has their
-// gradient once and the decayed residual, and both errors compare with that.
+// GraVAC chooses among candidates that workers have measured before: what they compress is their
+// gradient, added once, and the decayed residual, and both errors are relative to that.
 TEST(CodecRun, ErrorsWithCandidatesAreOfWhatIsCompressed) {
   constexpr int kWorkers = 3;
   constexpr int64_t kSteps = 6;

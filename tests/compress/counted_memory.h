@@ -22,9 +22,10 @@ class CountedMemory {
   static int64_t Take();
 };
 
-// While one lives, blocks of 2 KiB and more that are made with `new` lie in that memory, and bytes
-// are counted as a processor with a cache moves them: a sector is read unless it is among the last
-// sectors touched, kCacheBytes in all, and is written once while it stays among them.
+// While a CountedProcessor exists, blocks of 2 KiB and more that are made with `new` lie in that
+// memory, and bytes are counted as a processor with a cache moves them: a sector is read unless it
+// is among the last sectors touched, kCacheBytes in all, and is written once while it stays among
+// them.
 class CountedProcessor {
  public:
   static constexpr int64_t kCacheBytes = int64_t{1} << 20;

@@ -1,6 +1,6 @@
 // Decoders treat every message as hostile: they add its values or throw Error, whatever its bytes,
-// and touch no other memory. The tests tell most under the address and undefined-behaviour
-// sanitizers.
+// and touch no other memory. The tests find most if they run under the address and
+// undefined-behaviour sanitizers.
 #include <gtest/gtest.h>
 
 #include "base/error.h"

@@ -76,8 +76,8 @@ std::string Charged(const Scheme& scheme) {
 }
 
 // Charged work of every scheme, with error feedback where it has any: passes over n = 4096
-// elements, kept values (40 at 1 %), messages. A scheme that is missing here has a charge that
-// nobody has checked.
+// elements, kept values (40 at 1 %), messages. A scheme that is missing here has a charge that no
+// test checks.
 const std::map<std::string, std::string>& Expected() {
   static const std::map<std::string, std::string> expected = {
 #include "tests/compress/charged.inc"
@@ -199,7 +199,7 @@ TEST(Work, EliasCodesAreChargedAsSuch) {
   EXPECT_GT(CostOf("qsgd-elias.encode").bytes, 15 * CostOf("qsgd.encode").bytes);
 }
 
-// The work counts the values of the message, not the number that was asked for.
+// The work counts the values of the message, not the number that was requested.
 TEST(Work, ValuesThatDependOnTheDataAreCounted) {
   const Unit unit = test::MakeUnit(65536);
   const auto codec = MakeCodec("threshold");

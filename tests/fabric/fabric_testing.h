@@ -31,15 +31,15 @@ inline std::string MessageOf(const std::function<void()>& action) {
   return "";
 }
 
-// Returns a folder of this process alone, as tests run side by side. The path ends with a slash.
+// Returns a folder for this process only, as tests run side by side. The path ends with a slash.
 inline std::string OwnFolder() {
   const std::string folder = testing::TempDir() + "fabric-" + std::to_string(getpid()) + "/";
   std::filesystem::create_directories(folder);
   return folder;
 }
 
-// Returns the path of a file of real measurements, which lie beside the project, or "" where they
-// are absent.
+// Returns the path of a file of real measurements, which are kept next to the project, or "" if
+// they are absent.
 inline std::string SharedData(const std::string& file) {
   for (const char* folder : {"/../shared/data/", "/../../shared/data/"}) {
     const std::string path = LEGACY_SOURCE_DIR + std::string(folder) + file;

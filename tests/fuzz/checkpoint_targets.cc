@@ -53,7 +53,7 @@ void ReadState(ByteSpan bytes) {
   StateReader in(bytes);
   FromArchive(in, step, traffic, simulator);
   in.ExpectEnd();
-  // What was read is written again to the same bytes.
+  // A checkpoint that was read is written again to the same bytes.
   StateWriter out;
   ToArchive(out, step, traffic, simulator);
   Require(std::ranges::equal(out.Take(), bytes));
@@ -73,7 +73,7 @@ void FuzzCheckpoint(ByteSpan input) {
   Refusable([&] { ReadState(input); });
   Refusable([&] { ReadFile(input); });
   if (input.size() < 2 * kChecksumFromEnd) return;
-  // With the right length and checksum, what stands before them is read as well.
+  // With the right length and checksum, the bytes before them are read as well.
   Bytes repaired(input.begin(), input.end());
   const uint64_t length = repaired.size();
   std::byte* const end = repaired.data() + length;

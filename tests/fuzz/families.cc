@@ -2,7 +2,7 @@
 
 namespace legacy::fuzz {
 
-// Each is defined beside its target.
+// Each is defined next to its target.
 std::vector<Bytes> MessageSeeds();
 std::vector<Bytes> CodecSeeds();
 std::vector<Bytes> SchemeSeeds();

@@ -157,7 +157,7 @@ std::vector<Bytes> StragglersSeeds() {
       {"step,worker,time,a\n7,1,20,1\n7,4,10,2\n7,9,30,3\r\n5,9,300,1\n5,4,100,1\n5,1,100,.5\n"});
 }
 
-// What is taken has one fingerprint, which its own text gives again.
+// An accepted text has one fingerprint, which reading the text again gives, too.
 void FuzzRoceText(ByteSpan input) {
   const std::string text = "roce:" + TextOf(input);
   Refusable([&] {

@@ -3,7 +3,7 @@
 
 namespace legacy::fuzz {
 
-// Each is defined beside its target.
+// Each is defined next to its target.
 void FuzzJson(ByteSpan input);
 void FuzzProfile(ByteSpan input);
 void FuzzManifest(ByteSpan input);

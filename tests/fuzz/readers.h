@@ -32,8 +32,8 @@ void Refusable(Read read) {
   }
 }
 
-// A file in memory, where there is /dev/shm. Readers and writers open it again each time by its
-// path, which is no link, since some follow none.
+// A file in memory, if there is /dev/shm. Readers and writers open it again each time by its path,
+// which is not a link, since some of them follow no links.
 class MemoryFile {
  public:
   MemoryFile() : path_(Folder() + "/legacy-fuzz-XXXXXX"), file_(mkstemp(path_.data())) {

@@ -32,8 +32,8 @@ constexpr const char* kAny[] = {
 
 }  // namespace
 
-// Where a run comes to its end, nothing is left: no frame, no byte in a buffer, no pause. No frame
-// of the lossless class is dropped for want of room.
+// When a run has come to its end, nothing is left: no frame, no byte in a buffer, no pause. No
+// frame of the lossless class is dropped for lack of room.
 void FuzzRoceFabric(ByteSpan bytes) {
   Input input(bytes);
   const auto draw = [&](uint64_t least, uint64_t most) {

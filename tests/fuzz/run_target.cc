@@ -70,7 +70,7 @@ const std::vector<std::string>& WrittenFiles() {
   return files;
 }
 
-// Makes what reports and replays make of a federated run.
+// Makes the results that reports and replays make of a federated run.
 void ReadFederated(const analysis::RunDirectory& run, const analysis::Summary& summary) {
   for (const analysis::Table& table : analysis::FederatedTables(run, summary)) {
     for (const auto& row : table.rows) Require(row.size() == table.header.size());

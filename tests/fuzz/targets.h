@@ -67,8 +67,7 @@ class Output {
   Bytes bytes_;
 };
 
-// Ends the program if `holds` is false, also where asserts are off; a fuzzer reports this as a
-// crash.
+// Ends the program if `holds` is false, even if asserts are off; a fuzzer reports this as a crash.
 inline void Require(bool holds) {
   if (!holds) std::abort();
 }

@@ -50,7 +50,7 @@ class HttpServerTest : public ::testing::Test {
   std::unique_ptr<HttpServer> server_;
   std::thread thread_;
   std::atomic<bool> released_ = false;
-  std::atomic<int> gone_ = 0;  // clients that went before their answer
+  std::atomic<int> gone_ = 0;  // clients that left before their answer
 };
 
 TEST_F(HttpServerTest, AnswersAndRefuses) {
@@ -113,7 +113,7 @@ TEST_F(HttpServerTest, HandlersHearThatTheirClientHasGone) {
   {
     const test::Connection client(server_->port());
     client.Send("GET /watch HTTP/1.1\r\n\r\n");
-    const test::Connection waiting(server_->port());  // behind it, for the only thread
+    const test::Connection waiting(server_->port());  // after that client, for the only thread
     waiting.Send("GET /watch HTTP/1.1\r\n\r\n");
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     EXPECT_EQ(gone_, 0);

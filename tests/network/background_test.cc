@@ -15,7 +15,7 @@ namespace {
 
 constexpr TimeNs kSecond = 1'000'000'000;
 
-// Flows of 20 kB, all of them.
+// All flows have 20 kB.
 std::string ConstantSizes() {
   const std::string path = ::testing::TempDir() + "background_sizes.txt";
   std::ofstream(path) << "19999 0\n20000 1\n";

@@ -19,7 +19,7 @@ Changes OverSpines(const Changes& changes) {
   return all;
 }
 
-// Returns the fidelities and transports that there are.
+// Returns the fidelities and transports that exist in this build.
 std::vector<Changes> Ways(bool roce = true) {
   std::vector<Changes> ways;
   for (const Fidelity fidelity : Fidelities()) {
@@ -42,7 +42,8 @@ Uplinks Expected(const Network& network, const std::vector<fabric::Flow>& flows)
   return uplinks;
 }
 
-// Returns the same of what uplinks carried, where all connections have sent as much. ACKs are 4 %.
+// Returns the same, computed from the bytes that uplinks carried, if all connections have sent
+// equally many. ACKs are 4 %.
 Uplinks Carried(const fabric::Topology& topology, const std::vector<fabric::LinkCounters>& links,
                 int connections) {
   std::map<fabric::DirectedLink, int64_t> bytes;

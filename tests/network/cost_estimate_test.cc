@@ -27,7 +27,7 @@ double EstimateOf(const std::string& options) {
 
 struct Row {
   std::string options;
-  double ratio = 0;  // of what was measured to the estimate
+  double ratio = 0;  // of the measured cost to the estimate
 };
 
 // The rows of packet-cost.csv with a transport of TCP, or those with RoCEv2.

@@ -22,7 +22,7 @@ TEST(Engines, UnknownFidelityNamesTheOption) {
   const std::string unknown = MessageOf([] { ParseFidelity("exact", "--fidelity"); });
   EXPECT_NE(unknown.find("--fidelity: got 'exact'"), std::string::npos) << unknown;
   EXPECT_NE(unknown.find("flow, analytic"), std::string::npos) << unknown;
-  for (const char* key : {"--fidelity", "--doctor-fidelity"}) {  // no engine is of that name
+  for (const char* key : {"--fidelity", "--doctor-fidelity"}) {  // no engine has that name
     const std::string message = MessageOf([&] {
       key == std::string("--fidelity") ? void(FactoryOf(Fidelity::kAuto, key))
                                        : void(ParseEngineFidelity("auto", key));

@@ -67,8 +67,8 @@ TEST(Experiment, ChannelsFindTheNodesOfSimAiFiles) {
     EXPECT_EQ(SpecOf(experiment, *experiment.algorithm, *network, 0).channels, 4);
     return Measure(Prepare(experiment), {}).front().Time();
   };
-  // The header says how many GPUs a server has: group and channels follow, also where the links to
-  // the rails come first.
+  // The header says how many GPUs a server has: group and channels follow, even if the links to the
+  // rails come first.
   const std::string rails_first = OwnFile("rails-first.topo");
   std::ofstream other(rails_first);
   other << "15 4 2 5 20 H100\n8 9 10 11 12 13 14\n";

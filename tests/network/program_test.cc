@@ -112,7 +112,7 @@ TEST_F(NetworkProgram, RoceSaysWhatSwitchesDid) {
   EXPECT_EQ(results[2][column("pauses")], "0");
 }
 
-// Pauses around a ring may wait for each other, and those of a tree may not.
+// Pauses around a ring may wait for each other; those of a tree never do.
 TEST_F(NetworkProgram, PfcCheckFindsCycles) {
   const Result tree = Run("pfc check leaf-spine:oversubscription=4 --bandwidth=100Gbps");
   EXPECT_EQ(tree.status, 0) << tree.text;
@@ -347,8 +347,8 @@ struct DrawnFabric {
   std::map<double, std::string> scale;  // colours of the scale from the left
 };
 
-// Every link leads from its node to its node and over no other one, every name stands at its node,
-// and hosts, switches and links differ.
+// Every link leads from its node to its node and over no other one, every name is at its node, and
+// hosts, switches and links differ.
 TEST_F(NetworkProgram, DrawingsOfFabricsCanBeRead) {
   const std::map<std::string, size_t> fabrics = {{"star:hosts=6", 7},
                                                  {"leaf-spine", 24},
@@ -417,7 +417,8 @@ TEST_F(NetworkProgram, LinksHaveTheColourOfTheirUse) {
   EXPECT_GT(colours.size(), 2u);
 }
 
-// What a map leaves open is told by topo, and once, in short, where a program uses it.
+// The command topo tells what a map leaves open, and a program that uses the map tells it once, in
+// short.
 TEST_F(NetworkProgram, MapsSayWhatWasAssumed) {
   std::ofstream(directory_ / "map.gml") << "graph [ node [ id 0 label \"a\" ] node [ id 1 label "
                                            "\"b\" ] edge [ source 0 target 1 ] ]\n";
@@ -445,7 +446,7 @@ TEST_F(NetworkProgram, MapsSayWhatWasAssumed) {
   EXPECT_EQ(converted.status, 0) << converted.text;
 }
 
-// The first line says what the links are, where a file sets all of them.
+// The first line says what the links are, if a file sets all of them.
 TEST_F(NetworkProgram, LinksOfFilesAreTheirOwn) {
   std::ofstream(directory_ / "own.yaml") << "type: links\nname: own\nhosts: [a, b]\nswitches: [s]\n"
                                             "links:\n  - {a: a, b: s, rate: 25Gbps, delay: 2us}\n"
@@ -552,7 +553,7 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
       {"validate --sections=luck", "luck"},
   };
   for (const auto& [arguments, expected] : cases) {
-    // The cheapest engine runs where no engine is given; options come before subcommands.
+    // The cheapest engine runs if no engine is given; options come before subcommands.
     const bool fast = arguments.find("--fidelity") == std::string::npos;
     const Result result = Run((fast ? "--fidelity=flow " : "") + Escaped(arguments));
     EXPECT_EQ(result.status, 2) << arguments << "\n" << result.text;

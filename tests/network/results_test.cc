@@ -138,8 +138,8 @@ TEST(Results, TablesFitANarrowTerminal) {
   }
 }
 
-// Values of a sweep stand below their names, however long they are. Where the fidelities have no
-// room beside each other, each has a line.
+// Values of a sweep are placed below their names, however long they are. If the fidelities have no
+// room next to each other, each has a line.
 TEST(Results, SweepsStandInColumns) {
   const std::vector<std::string> topologies = {"star", "dragonfly:groups=5,routers=4,hosts=2"};
   std::vector<ExperimentOptions> points;

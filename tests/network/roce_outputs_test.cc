@@ -1,4 +1,4 @@
-// What legacy-network writes of RoCEv2: queues over time, links, flows and counters.
+// What legacy-network writes about RoCEv2: queues over time, links, flows and counters.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class RoceOutputs : public testing::Test {
   }
 };
 
-// Everything but the number of events, which sampling adds to.
+// Everything except the number of events, which sampling adds to.
 std::string TextOf(const PreparedExperiment& prepared, std::vector<Measurement> measurements) {
   for (Measurement& m : measurements) m.timing.counters.events = 0;
   std::string text = LinksCsv(prepared, measurements) + FlowsCsv(prepared, measurements);

@@ -193,7 +193,7 @@ TEST(ForkMap, ChildrenEndWithTheirParent) {
   ASSERT_EQ(read(ends[0], &begun, 1), 1);
   kill(parent, SIGTERM);
   waitpid(parent, nullptr, 0);
-  EXPECT_EQ(read(ends[0], &begun, 1), 0);  // nobody holds the other end any more
+  EXPECT_EQ(read(ends[0], &begun, 1), 0);  // no process holds the other end any more
   close(ends[0]);
 }
 

@@ -81,8 +81,9 @@ TEST(ChangingPackets, FollowTheSchedule) {
   EXPECT_NEAR(static_cast<double>(line.links[0].busy), static_cast<double>(end), 0.1 * end);
 }
 
-// However long the link is out, no frame passes, and the flow continues when it is back: what waits
-// in the queue leaves at once. Packets and flow differ by what TCP takes to grow again.
+// However long the link is out, no frame passes, and the flow continues when it is back: frames
+// that wait in the queue leave at once. The fidelities packet and flow differ by the time that TCP
+// takes to grow again.
 TEST(ChangingPackets, StopInAnOutageOfAnyLength) {
   for (const TimeNs length : {3 * kSecond, 200 * kSecond, 7'200 * kSecond}) {
     const TimeNs back = kSecond + length;
@@ -107,8 +108,8 @@ TEST(ChangingPackets, StopInAnOutageOfAnyLength) {
   }
 }
 
-// The same behind a switch, whose ports mark with `datacenter`, with flows both ways, and where the
-// first handshake waits.
+// The same behind a switch, whose ports mark with `datacenter`, with flows both ways, and with the
+// first handshake waiting.
 TEST(ChangingPackets, StopAtEveryKindOfPort) {
   for (const std::string preset : {"wan", "datacenter"}) {
     for (const int outage : {0, 1}) {

@@ -62,7 +62,7 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   RecordProperty("ratio", std::to_string(timing.total / expected));
 }
 
-// If N is no power of two, workers without a message to fold must not send to workers that still
+// If N is not a power of two, workers without a message to fold must not send to workers that still
 // receive one. With 5 workers, one tells all others; with 7, three tell one; 11 lies between the
 // two.
 TEST(CollectiveOverTcp, HalvingDoublingTakesItsClosedFormForAnyNumberOfWorkers) {

@@ -1,5 +1,5 @@
-// Hosts share their line among their connections, whatever the order of what they are given, and
-// keep little below TCP.
+// Hosts share their line among their connections, whatever the order of the flows that they are
+// given, and keep little data below TCP.
 #include <gtest/gtest.h>
 
 #include <algorithm>

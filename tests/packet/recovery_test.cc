@@ -79,8 +79,8 @@ TEST(Recovery, OfHalfAWindowNeedsNoTimeOut) {
   EXPECT_LT(static_cast<double>(sent.arrived[0]) * 1e-9, 1.3);
 }
 
-// The last segments of a message have nothing behind them that would say they are lost. A probe
-// does, after two round trips; the timer would wait for 200 ms and one.
+// The last segments of a message are followed by none that would show that they are lost. A probe
+// shows it, after two round trips; the timer would wait for 200 ms and one.
 TEST(Recovery, AProbeFindsTheLossOfATail) {
   const Path path({kGigabit / 100, 9'000}, 5'000'000);
   const Sent sent = Send(path, {14'480});  // the initial window at once, into a queue of 6 frames

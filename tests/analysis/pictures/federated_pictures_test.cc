@@ -111,7 +111,7 @@ TEST(FederatedPictures, StalenessAndParticipationAreShares) {
   RunDirectory run = MakeFederated();
   // A quarter of the counted updates is two versions old.
   EXPECT_NE(ScriptOf(run, "staleness").find("0 75\n2 25\n"), std::string::npos);
-  EXPECT_EQ(ScriptOf(run, "participation"), "none");  // nothing is known of clients
+  EXPECT_EQ(ScriptOf(run, "participation"), "none");  // nothing is known about clients
   for (int64_t client = 0; client < 10; ++client) {
     ClientRow row;
     row.policy = "dense";

@@ -138,7 +138,7 @@ TEST(DecisionPicture, HasAPanelForEachPolicyAndACurveForLayersOfOneDecision) {
             std::string::npos);
 }
 
-// Returns a run in which each of 20 layers gets something else.
+// Returns a run in which each of 20 layers gets a different parameter.
 RunDirectory ManyDecisions() {
   RunDirectory run = MakeRun({"lgreco"}, {1});
   AddTraining(run, "lgreco", 1, 1, {0.5});
@@ -175,8 +175,8 @@ TEST_F(PicturesTest, MapsOfDecisionsNameTheFirstAndTheLastLayer) {
   EXPECT_EQ(drawn.Count("layer19"), 1u);
 }
 
-// Names of layers often differ in their middles alone. They stand in full, or differ where they are
-// cut, and inside of the picture.
+// Names of layers often differ only in the middle. They are shown in full, or cut so that they
+// still differ, and inside the picture.
 TEST_F(PicturesTest, MapsOfDecisionsHaveNamesThatDiffer) {
   if (!HasGnuplot()) GTEST_SKIP() << "no gnuplot";
   for (const std::string& end : {std::string(".attention.value.weight"), std::string(60, 'w')}) {
@@ -247,7 +247,7 @@ TEST_F(PicturesTest, LegendsOfDecisionsLeaveRoomForTheCurves) {
   EXPECT_EQ(drawn.Count("step"), 3u);
   EXPECT_EQ(drawn.Count("parameter"), 3u);
   for (const SvgText& text : drawn.texts) {
-    // The label stands below the middle of its panel's curves.
+    // The label is below the middle of its panel's curves.
     if (text.text != "step") continue;
     EXPECT_GT(std::fmod(text.x, drawn.width / 2), 0.35 * drawn.width / 2);
   }

@@ -68,8 +68,8 @@ TEST(Crossover, OverSeedsIsTheGeometricMeanWithItsInterval) {
   EXPECT_NEAR(std::log(crossover.interval->low / 2e8), -half, 1e-6);
 }
 
-// With evaluations after steps 80 and 100, the ratio of times is known to a factor of 0.8 each way,
-// and x to that to the power of 1 / 2.
+// With evaluations after steps 80 and 100, the ratio of times is known to within a factor of 0.8
+// each way, and x to that to the power of 1 / 2.
 TEST(Crossover, IsKnownToOneEvaluation) {
   for (const double power : {2.0, -2.0}) {
     Study study = PowerLaws({1e8, 1e8}, power);
@@ -94,7 +94,7 @@ TEST(Crossover, IsKnownToOneEvaluation) {
 // values: it ends where one policy is ahead by more than an evaluation.
 TEST(Crossover, IsKnownAsFarAsTheCurvesPart) {
   Study study = OneSeed({100, 20, 10.1, 9.9, 9.8});
-  Evaluate(study, 20);  // ratios are known to a factor of 0.8 each way
+  Evaluate(study, 20);  // ratios are known to within a factor of 0.8 each way
   const Crossover crossover = Against(study);
   ASSERT_EQ(crossover.crossing, 1);
   const Interval range = crossover.seeds[0].crossings[0].range;
@@ -148,7 +148,7 @@ TEST(Crossover, TakesTheSignOfBounds) {
   const Crossover hidden = Against(OneSeed({std::nullopt, 5}));
   EXPECT_EQ(hidden.seeds[0].verdict, Verdict::kUnknown);
   EXPECT_FALSE(hidden.crosses());
-  // With policies swapped, topk is behind.
+  // With policies swapped, topk is slower.
   const Study study = OneSeed({std::nullopt, std::nullopt});
   EXPECT_EQ(CrossoverOf(study, FacetsOf(study, 0)[0], 0, 1, Clock::kSimulated).behind, 1);
 }

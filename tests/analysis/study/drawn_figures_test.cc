@@ -1,5 +1,5 @@
-// The figures as drawn: values stand where the labels of the axes say, bounds and missed targets do
-// not look like results, and no two policies of one picture look alike.
+// The figures as drawn: values are placed where the labels of the axes say, bounds and missed
+// targets do not look like results, and no two policies of one picture look alike.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ std::vector<DrawnBlock> BlocksOf(const StudyFigure& figure, const SvgDrawing& dr
   return blocks;
 }
 
-// Returns the text where the panel has it once; fails where it does not.
+// Returns the text that the panel has exactly once; fails if it does not.
 DrawnText TextAt(const DrawnPanel& panel, const std::string& text) {
   const std::vector<DrawnText> found = panel.Find(text);
   EXPECT_EQ(found.size(), 1u) << text;
@@ -243,7 +243,7 @@ TEST_F(DrawnFiguresTest, DotsStandInTheRowsOfTheirNames) {
     bounds += bound;
     const DrawnMark& mark = block.plots.at(bound ? 1 : 0).marks.at(0);
     EXPECT_NEAR(mark.x, panel.Axis('x').PlaceOf(block.Number(0, 0), true), kTolerance);
-    const size_t row = block.panel - block.panel % 2;  // names are at the left alone
+    const size_t row = block.panel - block.panel % 2;  // names are only at the left
     EXPECT_NEAR(mark.y, RowAt(drawing.panels[row], PolicyOf(block)), kTolerance) << block.heading;
     EXPECT_NE(IsOfPolicies(mark.colour), bound);
   }
@@ -300,7 +300,7 @@ TEST_F(DrawnFiguresTest, CellsOfSpeedupsHaveTheirColoursAndBoundsAreGrey) {
   EXPECT_EQ(bounds, 2 * 8);
 }
 
-// Dense misses the target at 10 Gbit/s, and everybody at 100 Gbit/s.
+// Dense misses the target at 10 Gbit/s, and all policies at 100 Gbit/s.
 TEST_F(DrawnFiguresTest, CellsOfGainsHaveTheirColoursAndBoundsAreGreyOrHatched) {
   Study study = PendingStudy({"dense", "topk"}, {1, 2, 3}, {Bandwidths({1e8, 1e9, 1e10, 1e11})});
   for (StudyPoint& point : study.points) {

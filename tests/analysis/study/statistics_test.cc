@@ -71,8 +71,8 @@ TEST(GeometricMean, HasTheIntervalOfTheLogarithms) {
   EXPECT_TRUE(std::isnan(GeometricMeanOf({}).mean));
 }
 
-// Returns the outcome of a policy beside the baseline at one place, from the times of seeds 1, 2,
-// 3. Without a time the target was not reached, in 1000 s by the baseline and in 500 s by the
+// Returns the outcome of a policy compared with the baseline at one place, from the times of seeds
+// 1, 2, 3. Without a time the target was not reached, in 1000 s by the baseline and in 500 s by the
 // policy.
 Outcome OneOutcome(const std::vector<std::optional<double>>& base,
                    const std::vector<std::optional<double>>& policy) {
@@ -100,7 +100,8 @@ TEST(Speedup, IsTheGeometricMeanOverPairs) {
   EXPECT_EQ(outcome.reached, 3);
 }
 
-// All seeds reach the target at the same evaluation: only to that the ratio of 10 is known.
+// All seeds reach the target at the same evaluation, so that the ratio of 10 is known only to
+// within an evaluation.
 TEST(Speedup, IsKnownToOneEvaluation) {
   const auto interval = [](int64_t between, double spread) {
     Study study = PendingStudy({"dense", "topk"}, {1, 2}, {});
@@ -115,7 +116,7 @@ TEST(Speedup, IsKnownToOneEvaluation) {
   EXPECT_NEAR(interval(20, 1).high, 12.5, 1e-12);
   EXPECT_NEAR(interval(100, 1).low, 0.1, 1e-12);  // or after its first step
   EXPECT_NEAR(interval(100, 1).high, 1000, 1e-9);
-  // Seeds that differ by more decide alone.
+  // If seeds differ by more than that, only they decide.
   const GeometricMean mean = GeometricMeanOf({10, 20});
   EXPECT_NEAR(interval(20, 2).low, mean.interval->low, 1e-12);
   EXPECT_NEAR(interval(20, 2).high, mean.interval->high, 1e-6);

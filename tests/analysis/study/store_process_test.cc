@@ -1,4 +1,4 @@
-// Writers that are killed, and readers beside a writer, each in its own process.
+// Writers that are killed, and readers that run during a write, each in its own process.
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>

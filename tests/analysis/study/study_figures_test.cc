@@ -103,8 +103,8 @@ TEST(StudyFigures, AreNamedByTheirContent) {
                   "break-even-bandwidth", "step-split", "metric-bytes", "metric-time"));
 }
 
-// A place is white where nothing gains 5 %, hatched where nobody reaches the target, and names the
-// best method only where all seeds tell it from all others.
+// A place is white where nothing gains 5 %, hatched where no policy reaches the target, and names
+// the best method only if all seeds tell it apart from all others.
 TEST(StudyFigures, GainsNameTheBestMethodWhereItIsTold) {
   Study study = PendingStudy({"dense", "topk", "fp16"}, {1, 2, 3}, {Bandwidths({1e9, 1e10, 1e11})});
   for (StudyPoint& point : study.points) {
@@ -179,7 +179,7 @@ TEST(StudyFigures, CensoredPointsStandAtTheEndOfTheTraining) {
   EXPECT_THAT(figure.script, HasSubstr("with vectors head"));  // towards longer times
 }
 
-// A policy that never reaches the target has bounds alone, which have no colour of a result.
+// A policy that never reaches the target has only bounds, which have no colour of a result.
 TEST(StudyFigures, BoundsOfMapsAreGrey) {
   const StudyFigure figure = Named(MakeStudyFigures(MakeStudy()), "speedup-bandwidth-workers");
   EXPECT_THAT(figure.data, Not(HasSubstr("# randomk-1%\n")));
@@ -333,7 +333,7 @@ TEST_F(StudyFiguresTest, AxesHaveTheirLabels) {
   EXPECT_EQ(count("metric-time", "test accuracy [%]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "bandwidth [bit/s]"), 2u);
   EXPECT_EQ(count("speedup-bandwidth-workers", "workers"), 4u);
-  // Of randomk-1% there are bounds alone, which have its name beside them in each panel.
+  // For randomk-1% there are only bounds, with its name next to them in each panel.
   const std::map<std::string, size_t> panels = {
       {"tta-bandwidth", 2}, {"tta-workers", 12}, {"metric-time", 1}};
   for (const auto& [figure, times] : panels) {

@@ -59,7 +59,7 @@ TEST(TableChoice, KeepsColumnsInTheOrderOfTheirNames) {
             "2,0,,dense\n0.2,0,,topk\n2,0,,fp16\n");
 }
 
-// A name of CSV chooses that field alone there, and in print the column that shows it.
+// A name of CSV chooses only that field there, and in print the column that shows it.
 TEST(TableChoice, KnowsTheNamesOfCsv) {
   const StudyTable table =
       Chosen(Times(), {{"topk"}, {"policy", "speedup_low", "speedup", "speedup_high"}});

@@ -161,7 +161,7 @@ TEST(TimeWords, NameTheAxisOnce) {
             "2 seeds cannot tell which method is the fastest from delay 10 µs to 1 ms: topk (TTA "
             "2.00 ± 0.28 s at delay 10 µs) and dense (1.05 [0.0820, 13.4] times as long). More "
             "seeds, or more frequent evaluations, may tell.");
-  EXPECT_EQ(StudyVerdict(study), Time(study));  // nobody is first, so there is no reason
+  EXPECT_EQ(StudyVerdict(study), Time(study));  // no policy is first, so there is no reason
 }
 
 TEST(TimeWords, NameAFewOfManyThatCannotBeToldApart) {

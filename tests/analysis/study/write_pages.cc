@@ -91,7 +91,7 @@ json OutcomesOf(const Study& study, const Place& place) {
   return rows;
 }
 
-// Returns who is the fastest at a place, and who cannot be told apart from it.
+// Returns which policy is the fastest at a place, and which ones cannot be told apart from it.
 json FirstOf(const Study& study, const Place& place) {
   const std::vector<size_t> ranking = RankingOf(place);
   json ties = json::array();

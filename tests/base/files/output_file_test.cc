@@ -44,7 +44,7 @@ class Files : public ::testing::Test {
   fs::path folder_;
 };
 
-// While it lives, this process can write no byte to files, as on a full disk.
+// While a FullDisk exists, this process cannot write a byte to files, as on a full disk.
 class FullDisk {
  public:
   FullDisk() {
@@ -194,12 +194,12 @@ TEST_F(Files, ErrorsGiveTheReason) {
 }
 
 TEST_F(Files, NobodyWaitsForWhatIsNoPlainFile) {
-  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);  // nobody writes to it
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);  // no process writes to it
   for (const fs::path& path : {Path("pipe"), fs::path("/dev/zero"), fs::path("/dev/null")}) {
     EXPECT_EQ(MessageOf([&] { ReadWholeFile(path); }),
               path.string() + ": cannot be read: it is no plain file");
   }
-  // What a shell passes to a program is one of its own streams.
+  // A pipe that a shell passes to a program is one of the program's own streams.
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   ASSERT_EQ(write(ends[1], "through", 7), 7);
@@ -227,7 +227,7 @@ TEST_F(Files, OfOursAreNoLinksAndNoPipes) {
   }
   EXPECT_FALSE(fs::exists(Path("nothing")));
   EXPECT_EQ(ReadWholeFile(Path("victim")), "precious");
-  ReplaceFile(Path("link"), "own");  // the link goes, and what it led to stays
+  ReplaceFile(Path("link"), "own");  // the link is replaced, and its target stays
   EXPECT_FALSE(fs::is_symlink(Path("link")));
   EXPECT_EQ(ReadWholeFile(Path("victim")), "precious");
 }

@@ -20,7 +20,7 @@ std::string Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// A folder of the test alone, removed at its end.
+// A folder for this test only, removed at its end.
 class SectionFileTest : public testing::Test {
  protected:
   SectionFileTest()
@@ -90,7 +90,7 @@ TEST_F(SectionFileTest, KeepsTheFileBeforeUntilTheNextIsWhole) {
 
 TEST_F(SectionFileTest, KeepsTheFileBeforeWhereTheDiskIsFull) {
   Write("before");
-  // A limit of the size of files fails as a full disk does, in the middle of a file.
+  // A limit on the size of files makes writes fail as a full disk does, in the middle of a file.
   rlimit limit;
   getrlimit(RLIMIT_FSIZE, &limit);
   const rlimit small = {size_t{1} << 16, limit.rlim_max};

@@ -44,7 +44,7 @@ TEST_F(Arguments, AreReadInTheirOrder) {
   EXPECT_TRUE(quiet_);
 }
 
-// They get into files and pictures that are UTF-8.
+// They are written to files and pictures that are UTF-8.
 TEST_F(Arguments, AreUtf8) {
   EXPECT_EQ(Parse({"show", "--colour=caf\xC3\xA9"}), -1);
   EXPECT_EQ(colour_, "caf\xC3\xA9");
@@ -90,7 +90,7 @@ TEST_F(Arguments, HelpFitsTheTerminal) {
   unsetenv("COLUMNS");
   std::istringstream lines(out_ + message);
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
-  // Where there is no terminal, each description is one line.
+  // If there is no terminal, each description is one line.
   EXPECT_EQ(Parse({"--help"}), 0);
   EXPECT_NE(out_.find("--long VALUE                      " + words + "\n"), std::string::npos)
       << out_;

@@ -72,7 +72,8 @@ TEST(ProgramEnds, WithAStatusThatTellsRefusalsFromFailures) {
   EXPECT_EQ(status(Error("--rate", "fast", "a rate").Within("a.yaml:3: ")), kRefused);
 }
 
-// Standard output is complete, whatever its buffers, and what lives until the end stays.
+// Standard output is complete, whatever its buffers, and objects that live until the end are not
+// destroyed.
 TEST(ProgramEnds, WithItsStatusAndAllItsOutput) {
   EXPECT_EXIT(
       {

@@ -1,6 +1,6 @@
 // Runs kernels (compress/cuda/device/block.h) under ThreadSanitizer as a GPU runs them: every
-// thread of a block goes through the whole kernel by itself, and memory is ordered by Sync(), by
-// the collectives of a block and by Fence() alone. This finds faults that HostDevice cannot show:
+// thread of a block goes through the whole kernel by itself, and memory is ordered only by Sync(),
+// by the collectives of a block and by Fence(). This finds faults that HostDevice cannot show:
 // accesses of a block's threads without a Sync() between, accesses of several blocks, a Sync() that
 // not all threads reach, shared memory that is read before it is written (it starts with arbitrary
 // bytes).
@@ -35,7 +35,7 @@ namespace legacy::test {
 // Marks functions whose plain memory accesses the sanitizer ignores.
 #define LEGACY_OUT_OF_SIGHT __attribute__((no_sanitize("thread"), noinline))
 
-// While it lives, the sanitizer ignores the thread's reads and writes.
+// While an OutOfSight exists, the sanitizer ignores the thread's reads and writes.
 class OutOfSight {
  public:
   OutOfSight() {

@@ -21,7 +21,7 @@ struct Case {
   std::vector<std::byte> values;
   std::vector<std::byte> messages;
 
-  // Adds a message whose values are `bytes` bytes that are no NaN of any width; values of every
+  // Adds a message whose values are `bytes` bytes that are not a NaN of any width; values of every
   // other message are aligned to 16.
   void Add(Header header, const std::vector<uint32_t>& own, int64_t bytes) {
     header.unit = static_cast<uint32_t>(7 * units.size());

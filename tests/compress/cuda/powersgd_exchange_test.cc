@@ -32,7 +32,7 @@ const std::vector<std::vector<int64_t>> kShapes = {{64, 3, 7, 7}, {10}, {12, 500
                                                    {64, 3, 7, 7}, {1},  {6, 5},    {40, 64}};
 constexpr int kWorkers = 3;
 
-// Runs the CPU's exchanges beside the device's.
+// Runs the CPU's exchanges together with the device's.
 class Pair {
  public:
   Pair(test::Device& device, const PowerSgdOptions& options,

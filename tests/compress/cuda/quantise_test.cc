@@ -59,7 +59,7 @@ std::unique_ptr<Quantiser> OnCpu(const Case& one) {
   return MakeQuantiser(ParseStages(one.name)[0]);
 }
 
-// Returns segments with gaps that nobody may write.
+// Returns segments with gaps that must not be written.
 std::vector<QuantisedUnit> Units(const QuantiserSetting& setting,
                                  const std::vector<int64_t>& lengths) {
   constexpr int64_t kGap = 8;

@@ -188,7 +188,7 @@ TEST(CudaSpectrum, TransformsOnceWhereTheBracketHolds) {
   }
 }
 
-// Powers are large where the sample does not look, all zero, or zero but for a few.
+// Powers are large where the sample does not look, all zero, or zero except for a few.
 TEST(CudaSpectrum, StaysExactWhereTheBracketMisses) {
   const Case c(256, {200000, 90000});
   const auto k = c.K(0.85);
@@ -203,7 +203,7 @@ TEST(CudaSpectrum, StaysExactWhereTheBracketMisses) {
   }
 }
 
-// Powers are scaled, which must show only where squares are no normal numbers.
+// Powers are scaled, which must show only where squares are not normal numbers.
 TEST(CudaSpectrum, TakesAnyMagnitudes) {
   const Case c(4096, {70000, 5000, 200, 20});
   const auto k = c.K(0.7);

@@ -150,7 +150,7 @@ TEST(CudaTopK, StaysExactWhereTheBracketMisses) {
   });
 }
 
-// Zeros are not listed even where the bracket goes down to them.
+// Zeros are not listed even if the bracket goes down to them.
 TEST(CudaTopK, ZerosAreNotListed) {
   constexpr int64_t kLength = 1 << 18, kEvery = 100, kOthers = kLength / kEvery + 1;
   const SegmentTable segments(test::Apart({kLength}), kTile);

@@ -12,7 +12,8 @@
 namespace legacy::flexible_test {
 namespace {
 
-// Links on which bandwidth or latency dominates: 10 Mbit/s and 100 Gbit/s behind 100 us.
+// Links on which bandwidth or latency dominates: 10 Mbit/s and 100 Gbit/s, with a latency of 100
+// us.
 const LinkEstimate kSlow = {.latency_seconds = 1e-4, .seconds_per_byte = 8e-7};
 const LinkEstimate kFast = {.latency_seconds = 1e-4, .seconds_per_byte = 8e-11};
 

@@ -124,7 +124,7 @@ TEST(Kimad, TakesTheTimeOfTheAnchorByDefault) {
   const StepFeedback faster = run(60, 4e6);
   EXPECT_LE(faster.communication_seconds, 1.001 * seconds);
   EXPECT_GE(faster.message_bytes, 4 * slower.message_bytes);
-  // The first announcement only tells that it decides; the next ones decide.
+  // The first announcement only gives the automatic budget; the next ones have decisions.
   EXPECT_EQ(driver.policy().DecisionsIn(100)->decisions, 97);
 }
 

@@ -163,7 +163,7 @@ TEST(CheapestWithinError, ScaleOfGradientsDoesNotMatter) {
   const Instance instance = Random(20, 7, 3);
   const auto expected =
       CheapestWithinError(instance.errors, instance.costs, Choices(20, 3), 1, 10000);
-  for (const double scale : {1e-30, 0.25, 1024.0, 1e30}) {  // the last is no power of two
+  for (const double scale : {1e-30, 0.25, 1024.0, 1e30}) {  // the last is not a power of two
     Instance scaled = instance;
     for (double& error : scaled.errors.values) error *= scale;
     const auto found = CheapestWithinError(scaled.errors, scaled.costs, Choices(20, 3), 1, 10000);

@@ -1,5 +1,5 @@
-// A policy that is asked for several networks at once: who decides the same, and that the first
-// decides as if it were alone.
+// A policy that is asked for several networks at once: which networks have the same decisions, and
+// that the first decides as if it were alone.
 #include "compress/policies/networks_policy.h"
 
 #include <gtest/gtest.h>

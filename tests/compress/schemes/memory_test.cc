@@ -116,7 +116,8 @@ TEST(Decay, IsRefusedWhereThereAreNoResiduals) {
                       ->Begin({.parameter = 0.5}));
 }
 
-// What is foretold is what is compressed, to the bit: gradient, residual, decay and momentum.
+// The vector that ErrorFed predicts is the one that is compressed, to the bit: gradient, residual,
+// decay and momentum.
 TEST(ErrorFed, IsWhatWillBeCompressed) {
   for (const char* text :
        {"topk", "topk:decay=0.5", "topk:decay=0", "topk:memory=momentum,decay=0.5", "dgc",

@@ -160,7 +160,7 @@ TEST(PowerSgd, ExactWhereTheRankIsEnough) {
   EXPECT_LT(SquaredDistance(full, noise), 1e-6);
 }
 
-// The mean depends on the mean gradient alone, so that equal workers act as one.
+// The mean depends only on the mean gradient, so that equal workers act as one.
 TEST(PowerSgd, IsLinearInTheMean) {
   constexpr int kWorkers = 4;
   const auto shards = Open(kWorkers), one = Open(1), equal = Open(kWorkers);

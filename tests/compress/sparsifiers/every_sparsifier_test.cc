@@ -31,8 +31,8 @@ std::vector<std::string> Everything() {
   return texts;
 }
 
-// Over several steps with state, the selection and the new residual make up e, bit for bit but for
-// the sign of zeros.
+// Over several steps with state, the selection and the new residual make up e, bit for bit except
+// for the sign of zeros.
 TEST(EverySparsifier, ConservesBitForBit) {
   for (const std::string& text : Everything()) {
     const auto sparsifier = SparsifierOf(text);

@@ -116,7 +116,7 @@ TEST(Channels, DeliverEverythingAndSendTheBytesOfOneRing) {
 }
 
 // Trees of several channels deliver everything, and only workers of one rail send to other nodes in
-// a channel: each rail carries the same bytes where channels are as many as workers of a node.
+// a channel: each rail carries the same bytes if there are as many channels as workers of a node.
 TEST(Channels, OfDoubleTreesStayOnTheirRails) {
   for (int workers : {2, 3, 8, 13, 16}) {
     for (int group : {1, 2, 4, 20}) {
@@ -160,8 +160,8 @@ TEST(Channels, OfDoubleTreesUseAllNicsOfANode) {
   EXPECT_GT(AlphaBetaSeconds(spec, 1e-6, 1e9), 0);
 }
 
-// Worker w keeps block w of the sum, whatever the rings' orders: what each receives last of a
-// channel, put together, is its balanced block.
+// Worker w keeps block w of the sum, whatever the rings' orders: the last parts that each receives
+// in each channel, put together, are its balanced block.
 TEST(Channels, OfAReduceScatterLeaveEachWorkerItsBlock) {
   constexpr int kWorkers = 8;
   constexpr int64_t kBytes = 100'003;
@@ -233,7 +233,8 @@ TEST(Channels, TakeTheTimeOfTheirClosedFormOnAStar) {
             StepSimulator(MakeAnalyticEngine, request).Simulate(traffic, 0).total);
         const auto form =
             static_cast<double>(ClosedFormTime(spec, {2, 1'000'000'000, 7'000}, request.transport));
-        // The rings of several channels meet at NICs in an order that the form does not know.
+        // The rings of several channels meet at NICs in an order that the closed form does not
+        // model.
         EXPECT_NEAR(time, form, channels == 1 ? 0 : 0.01 * form)
             << ToString(algorithm) << ", " << channels << " channels, " << block;
       }

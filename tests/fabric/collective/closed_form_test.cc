@@ -144,7 +144,7 @@ TEST_P(ClosedFormOf, TimesBeyondTheClocksRangeAreRefused) {
   }
 }
 
-// If N is no power of two, messages to a worker that still receives a folded one would delay all
+// If N is not a power of two, messages to a worker that still receives a folded one would delay all
 // others.
 TEST(ClosedForm, OfHalvingDoublingIsBothEnginesTimeForAnyNumberOfWorkers) {
   const Transport transport;
@@ -180,7 +180,7 @@ TEST(ClosedForm, OfRingsIsTheAnalyticEnginesTimeWithHpcc) {
   }
 }
 
-// A NIC's ACKs pass beside the messages that its switch sends it at eta of the rate.
+// A NIC's ACKs pass together with the messages that its switch sends it at eta of the rate.
 TEST(ClosedForm, OfSumsInSwitchesHoldsWithHpcc) {
   for (int64_t bytes : {1'000, 100'000}) {
     Star star(8, 100'000'000'000, MakeTransport("roce:cc=hpcc"));
@@ -215,10 +215,10 @@ TEST(ClosedForm, OfAllToAllDependsLittleOnTheOrder) {
   }
 }
 
-// Where N is no power of two, the messages of Bruck's last stage are shorter, and workers that
+// If N is not a power of two, the messages of Bruck's last stage are shorter, and workers that
 // folded have two blocks. At flow fidelity the ACKs of what a worker receives slow down what it
-// sends by up to 4 %, and messages of workers that heard their word early meet those of the stage
-// before.
+// sends by up to 4 %, and messages of workers that received their word early meet those of the
+// stage before.
 TEST(ClosedForm, OfBruckAndHalvingReduceScatterHoldsForAnyNumberOfWorkers) {
   const Transport transport;
   for (const auto algorithm :

@@ -138,8 +138,8 @@ TEST(HalvingDoubling, ExchangesHalvesThenQuartersAndFoldsTheRest) {
 }
 
 // Worker w's block has 2^w bytes, so that the bytes of a message name its blocks. No worker may
-// send a block that it has not, or receive one twice, and each has them all in the end. Zero bits
-// stand for empty blocks.
+// send a block that it does not have, or receive one twice, and each has them all in the end. Zero
+// bits stand for empty blocks.
 TEST(DoublingAllGathers, MoveEachBlockToEachWorkerOnce) {
   for (const CollectiveAlgorithm algorithm :
        {CollectiveAlgorithm::RecursiveDoublingAllGather, CollectiveAlgorithm::BruckAllGather}) {

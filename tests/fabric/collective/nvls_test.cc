@@ -95,7 +95,8 @@ TEST(Nvls, SendsEachPartOverTheTreesOfItsRail) {
   }
 }
 
-// Whatever the nodes are, everybody gets everything and the counted bytes are those that are sent.
+// Whatever the nodes are, every worker gets everything and the counted bytes are those that are
+// sent.
 TEST(Nvls, DeliversEverythingInNodesOfAnySize) {
   for (int workers : {2, 3, 8, 13}) {
     for (int group : {1, 2, 4, 5, 12, 20}) {
@@ -136,8 +137,7 @@ TEST(Nvls, TakesAboutItsClosedForm) {
   }
 }
 
-// HPCC slows the form as it slows the flows: telemetry between nodes, and eta wherever a switch
-// sends.
+// HPCC slows the form as it slows the flows: telemetry between nodes, and eta where a switch sends.
 TEST(Nvls, FollowsHpccInItsClosedForm) {
   for (const int64_t node_rate : {50'000'000'000, 800'000'000'000}) {  // either part is the longer
     for (const auto& [nodes, gpus] : {std::pair{1, 8}, {2, 4}, {4, 4}}) {

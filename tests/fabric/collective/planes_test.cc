@@ -1,4 +1,4 @@
-// Nodes of several switches (planes), such as NVSwitches: rings and sums use them side by side.
+// Nodes of several switches (planes), such as NVSwitches: rings and sums use them in parallel.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -66,7 +66,7 @@ TEST(Planes, AreSwitchesThatLinkHostsAlone) {
   EXPECT_EQ(PlanesFabric(2, 4, 1, kGiga).topology.MostPlanes(), 1) << "a rail is no second plane";
   EXPECT_EQ(four.placement.parents.size(), 4u * 8);
   EXPECT_EQ(four.placement.aggregators.size(), 8u);
-  // Two leaves with a spine behind them are a network, whose connections are hashed.
+  // Two leaves with a spine above them are a network, whose connections are hashed.
   Topology dual;
   for (const char* host : {"a", "b"}) dual.AddHost(host);
   for (const char* node : {"leaf0", "leaf1", "spine"}) dual.AddSwitch(node);

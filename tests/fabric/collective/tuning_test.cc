@@ -1,4 +1,4 @@
-// NCCL's cost model, reckoned by hand from src/graph/tuning.cc, and its choices as users saw them.
+// NCCL's cost model, computed by hand from src/graph/tuning.cc, and its choices as users saw them.
 #include "ns3-module/fabric/collective/tuning.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ CollectiveSpec SpecFor(CollectiveAlgorithm algorithm, Protocol protocol, int nod
   spec.protocol = protocol;
   if (algorithm == CollectiveAlgorithm::RingAllReduce) {
     spec.parents.assign(8 * nodes,
-                        8 * nodes);  // the switches of nodes sum, where they are asked to
+                        8 * nodes);  // the switches of nodes sum, if they are asked to
   }
   return spec;
 }
@@ -98,7 +98,7 @@ TEST(NcclModel, GivesLongMessagesOfFewGpusToRings) {
 }
 
 // With many nodes trees take short messages and rings the longest (nccl #1649: rings degrade at
-// scale); NVLS goes between.
+// scale); NVLS takes those in between.
 TEST(NcclModel, GivesLongMessagesOfManyNodesToRings) {
   EXPECT_EQ(Choice(32, 1024).algorithm, CollectiveAlgorithm::DoubleTreeAllReduce);
   EXPECT_EQ(Choice(32, 64 << 20).algorithm, CollectiveAlgorithm::NvlsAllReduce);

@@ -396,7 +396,7 @@ TEST(FlowEngine, ADirectAllGatherAmong128WorkersTakesItsTime) {
   EXPECT_EQ(time(), once);
 }
 
-// ACKs take their part of a link that carries data both ways, and nothing of one that does not.
+// ACKs take their part of a link that carries data both ways, and nothing of a link that does not.
 TEST(FlowEngine, AcksShareTwoWayLinks) {
   const int64_t bytes = 1448 * 10'000;
   Fabric fabric(BuildStar(2, {kGbps, 0}));

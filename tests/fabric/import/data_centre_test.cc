@@ -125,7 +125,7 @@ TEST(Hpcc, LeavesTextAfterItsLinksAndSaysSo) {
       << "the switch is number 0";
 }
 
-// ns3-datacenter counts its ToRs and says the rates of both layers, in bare bit/s; simulators with
+// ns3-datacenter counts its ToRs and gives the rates of both layers, in bare bit/s; simulators with
 // optical switches count them apart.
 TEST(Hpcc, ReadsTheFirstLinesOfItsDescendants) {
   const ImportFiles files;

@@ -57,7 +57,7 @@ inline int NodeOf(const Topology& topology, const std::string& name) {
   return -1;
 }
 
-// Returns the link between two nodes of these names. The test fails where there is none.
+// Returns the link between two nodes of these names. The test fails if there is none.
 inline Link LinkBetween(const Topology& topology, const std::string& a, const std::string& b) {
   const int from = NodeOf(topology, a);
   const int to = NodeOf(topology, b);

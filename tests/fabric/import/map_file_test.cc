@@ -1,4 +1,4 @@
-// Maps in GraphML and GML: what they say, what is assumed, and the options behind their paths.
+// Maps in GraphML and GML: what they contain, what is assumed, and the options after their paths.
 #include <zlib.h>
 
 #include <sstream>
@@ -119,7 +119,7 @@ TEST(MapFile, IsTheSameInBothFormatsAndPacked) {
   EXPECT_NE(MessageOf([&] { Import(packed); }).find("gzip"), std::string::npos);
 }
 
-// Names get into CSV files and pictures, which are UTF-8.
+// Names are written to CSV files and pictures, which are UTF-8.
 TEST(MapFile, NamesAreUtf8WhateverTheFileIs) {
   const ImportFiles files;
   std::string map = kGml;

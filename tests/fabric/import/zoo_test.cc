@@ -1,4 +1,4 @@
-// All maps of the Internet Topology Zoo, where they are at hand.
+// All maps of the Internet Topology Zoo, if they are available.
 #include <cstdlib>
 #include <map>
 #include <set>

@@ -246,7 +246,7 @@ TEST(ClientNetwork, IsAStarOrHangsOnTheNodesOfATopology) {
       "clients: [{at: east, count: 2, per_line: 2}, {at: west}]");
   const ClientNetwork wide = MakeClientNetwork(placed, nullptr, &core);
   EXPECT_EQ(wide.coreLinks.size(), 1u);
-  // The two of one house have one line to the east, and each a port in the house.
+  // The two clients of one house have one line to the east, and each a port in the house.
   EXPECT_EQ(wide.accessLinks[0], wide.accessLinks[1]);
   EXPECT_EQ(wide.topology.Route(wide.placement.NodeOf(3), wide.placement.NodeOf(1), 0).size(), 4u);
   EXPECT_EQ(wide.topology.Route(wide.placement.NodeOf(3), wide.placement.NodeOf(2), 0).size(), 2u);

@@ -119,7 +119,7 @@ TEST(RoceControls, AnyTextIsReadOrRefused) {
   EXPECT_GT(made, 1000);
 }
 
-// Tells a queue pair of 20,000 random events.
+// Reports 20,000 random events to a queue pair.
 void ExpectAnyEventsAreTaken(const std::string& text, double line) {
   const RocePath path{line, 10 * kUs, 4178, 3};
   QueuePairOf<RoceState> pair(text, path);

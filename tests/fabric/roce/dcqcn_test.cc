@@ -365,7 +365,7 @@ TEST(RoceNotifier, AnswersAtOnceOrWhenTheIntervalIsOver) {
     traits.cnpInterval = 50;
     traits.cnpWindows = windows;
     RoceNotifier notifier;
-    std::vector<std::pair<Picoseconds, Picoseconds>> at;  // with the begins that they answer
+    std::vector<std::pair<Picoseconds, Picoseconds>> at;  // with the beginnings that they answer
     for (Picoseconds now = 0; now < 400; now += 10) {
       const bool marked = now == 20 || now == 30 || now == 40 || now == 90 || now == 200;
       if (const auto begin = notifier.OnFrame(now, now - 7, marked, traits)) {

@@ -161,7 +161,7 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:wan", "'wan' is not key=value");
 }
 
-// Any text is taken or refused by an Error; what is taken has one fingerprint.
+// Any text is accepted, or refused by an Error; an accepted one has one fingerprint.
 TEST(RoceSettings, AnyTextIsTakenOrRefused) {
   const std::vector<std::string> parts = {"roce",
                                           ":",

@@ -96,8 +96,8 @@ TEST(PfcCheck, RingsHaveCyclesAndTreesHaveNone) {
     const std::vector<DirectedLink> both = {cycle[i].link, next};
     EXPECT_NE(std::search(route.begin(), route.end(), both.begin(), both.end()), route.end());
   }
-  // Around four routers there are two ways between opposite ones. Whatever way the first connection
-  // of a pair takes, others take the other one and close both circles.
+  // Around four routers there are two ways between opposite ones. Whichever way the first
+  // connection of a pair takes, others take the other one and close both circles.
   Topology square = TopologyOf("ring:hosts=4");
   for (uint64_t seed = 1; seed <= 8; ++seed) {
     square.SetEcmpSeed(seed);
@@ -109,7 +109,7 @@ TEST(PfcCheck, RingsHaveCyclesAndTreesHaveNone) {
   Topology tree = TopologyOf("fat-tree:k=4");
   tree.SetMultipath(Multipath::Spray);
   EXPECT_TRUE(FindBufferCycle(tree, tree.Hosts()).empty());
-  // Neighbours alone never pass a router after another.
+  // Traffic between neighbours never passes one router after another.
   EXPECT_TRUE(FindBufferCycle(ring, {ring.Hosts()[0], ring.Hosts()[1]}).empty());
 }
 

@@ -55,7 +55,7 @@ TEST_F(TraceTest, UnitsAndWorkersAreChosen) {
   EXPECT_EQ(Make(kPlain, ",workers=9+1+9+9")->Factors(4, 1, 0), (std::vector<double>{3, 1, 3, 3}));
 }
 
-// Rows are stages of a pipeline, of which the slowest counts; times stand in several columns.
+// Rows are stages of a pipeline, of which the slowest counts; times are in several columns.
 TEST_F(TraceTest, ReadsOtherColumns) {
   const auto model = Make(
       "iteration,rank,stage,forward_ms,backward_ms\n"

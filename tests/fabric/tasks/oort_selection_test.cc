@@ -34,7 +34,7 @@ struct People {
 std::set<int> Clients(const std::vector<Pick>& picks) {
   std::set<int> clients;
   for (const Pick& pick : picks) clients.insert(pick.client);
-  EXPECT_EQ(clients.size(), picks.size());  // nobody twice
+  EXPECT_EQ(clients.size(), picks.size());  // no client twice
   return clients;
 }
 
@@ -46,8 +46,8 @@ TaskFacts Facts(int client, double squares, int64_t samples = 1, TimeNs seconds 
   return {client, std::sqrt(squares), squares, samples, seconds * kSecond};
 }
 
-// Five tried clients with utilities 10, 20, 30, 40 and 50; version 2 is in work. With clipping at
-// the .9 quantile, which is 50, utilities scale to 0, .25, .5, .75, 1, and each gets
+// Five tried clients with utilities 10, 20, 30, 40 and 50; version 2 is being made. With clipping
+// at the .9 quantile, which is 50, utilities scale to 0, .25, .5, .75, 1, and each gets
 // sqrt(.1 ln 2 / 1) = .26328. Client 4 took 4 s where the 30th percentile is 2 s, and so it scores
 // a quarter of 1.26328, which is .31582: the best are 3 (1.01328) and 2 (.76328). Of one wanted
 // client, only 3 has .95 of the best; of two, the last of the best is 2.
@@ -161,7 +161,7 @@ TEST(Oort, ThePacerFollowsUtility) {
   EXPECT_EQ(oort.Percentile(), 100);
 }
 
-// Whatever happens, nobody is chosen who is busy or away, and as many as can be.
+// Whatever happens, no client is chosen that is busy or away, and as many are chosen as possible.
 TEST(Oort, ChoosesIdleAndAvailableClientsAlone) {
   for (const char* availability : {"sessions:on=20m,off=40m", "bernoulli:p=0.5"}) {
     People people(60, availability);

@@ -217,7 +217,8 @@ TEST(SyncServer, LosesTasksToDropoutHazardAndAvailability) {
   wanted.work = [](int, int64_t) { return 60 * kSecond; };
   run = RunTasks(wanted);
   CheckRecords(run);
-  // Who starts available is interrupted within a mean of one minute with 1 - exp(-1).
+  // A client is available when it starts, and is then interrupted within the mean of one minute
+  // with probability 1 - exp(-1).
   const auto tasks = static_cast<double>(run.records.tasks.size());
   EXPECT_NEAR(static_cast<double>(run.records.Count(TaskFate::Interrupted)) / tasks,
               1 - std::exp(-1), .025);
@@ -242,7 +243,7 @@ TEST(AsyncServer, StalenessHasItsClosedForm) {
     wanted.clients = c;
     wanted.server = Async(c, k, 400);
     std::vector<bool> begun(static_cast<size_t>(c), false);
-    // The first task of a client is as much shorter as staggers them.
+    // The first task of each client is shortened so that the clients are staggered.
     const int64_t cycle = c * 7 * kSecond;
     auto first = std::make_shared<std::vector<bool>>(static_cast<size_t>(c), true);
     wanted.work = [first, cycle, c = c](int client, int64_t) {
@@ -400,7 +401,8 @@ TEST(Selection, UniformIsUniformAndWeightedFollowsWeights) {
             "times here");
 }
 
-// Who was never tried comes first; then whose last loss was larger, among those that were drawn.
+// Clients that were never tried come first; then those whose last loss was larger, among those that
+// were drawn.
 TEST(Selection, PowerOfChoicePrefersLargeLosses) {
   PopulationRequest request;
   request.clients = 20;

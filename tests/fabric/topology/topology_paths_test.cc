@@ -127,7 +127,7 @@ TEST(Weights, NextHopsAreThoseOfTheOracle) {
           length += topology.LinkOf(link).weight;
         }
         ASSERT_EQ(length, weight[from][to]);
-        // What enters a node leaves it, each link stands once, and all arrives.
+        // What enters a node leaves it, each link occurs once, and everything arrives.
         std::map<int, double> balance{{from, 1}};
         std::set<DirectedLink> seen;
         for (const LinkShare& share : topology.Shares(from, to, 0)) {
@@ -325,7 +325,8 @@ TEST(Reports, TellOfParallelLinksWeightsAndRoutes) {
   std::vector<std::string> warnings = CheckTopology(topology);
   EXPECT_EQ(
       std::count(warnings.begin(), warnings.end(), "no path takes the link c - y, of weight 9"), 1);
-  // The explicit route takes x - z and, by a hash, one of two z - y: no warning of these.
+  // The explicit route takes x - z and, by a hash, one of two z - y: there is no warning about
+  // these.
   EXPECT_EQ(std::count_if(warnings.begin(), warnings.end(),
                           [](const std::string& w) { return w.starts_with("no path takes"); }),
             1);

@@ -142,8 +142,8 @@ TEST(Routing, EqualsTheOracleOnRandomGraphs) {
   }
 }
 
-// Trees of switches and hosts, deeper than routing takes off, hang on a ring; some hang on each
-// other alone.
+// Trees of switches and hosts, deeper than routing takes off, hang on a ring; some hang only on
+// each other.
 TEST(Routing, EqualsTheOracleWhereTreesHang) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     uint64_t draws = 0;

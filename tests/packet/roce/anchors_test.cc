@@ -1,5 +1,5 @@
-// Ten results of ASTRA-sim's RDMA model. `legacy-network validate --sections=roce` shows them
-// beside ours.
+// Ten results of ASTRA-sim's RDMA model. `legacy-network validate --sections=roce` shows them next
+// to ours.
 #include <gtest/gtest.h>
 
 #include <cstdio>

@@ -168,7 +168,7 @@ TEST_F(CaptureTest, HasTheBytesOfEachFrame) {
     EXPECT_EQ(acks[i].Number(54, 1), 0x1fu);
     EXPECT_EQ(acks[i].Number(55, 3), 1 + i);  // messages
     EXPECT_EQ(acks[i].Number(15, 1), 6u << 5);
-    EXPECT_EQ(acks[i].Number(22, 1), 63u);  // behind the switch
+    EXPECT_EQ(acks[i].Number(22, 1), 63u);  // after the switch
   }
   // The receiver sees the same frames a switch later.
   const std::vector<Captured> receiver = PacketsOfFirst(1);
@@ -201,7 +201,7 @@ TEST_F(CaptureTest, HasPausesMarksAndNotifications) {
     EXPECT_EQ(packet.bytes.size(), 60u);
     EXPECT_EQ(packet.Number(0, 6), 0x0180c2000001u);
     EXPECT_EQ(packet.Number(14, 2), 0x0101u);
-    EXPECT_EQ(packet.Number(16, 2), 1u << 3);  // class 3 alone
+    EXPECT_EQ(packet.Number(16, 2), 1u << 3);  // only class 3
     const uint64_t quanta = packet.Number(24, 2);
     EXPECT_TRUE(quanta == 0 || quanta == 65'535) << quanta;
     ++(quanta == 0 ? resumes : pauses);
@@ -221,7 +221,7 @@ TEST_F(CaptureTest, HasPausesMarksAndNotifications) {
   EXPECT_GT(marked, 0);
 }
 
-// A tag stands behind the addresses and has the priority of the class; pauses have none.
+// A tag comes after the addresses and has the priority of the class; pauses have none.
 TEST_F(CaptureTest, HasTheTagsOfAVlan) {
   const std::vector<fabric::Flow> flows = {{0, 2, 1'000'000}, {1, 2, 1'000'000}};
   const std::string transport = "roce:cc=none,buffer=130KB,alpha=0.5,mtu=1024,vlan=on";

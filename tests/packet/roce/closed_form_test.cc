@@ -1,4 +1,4 @@
-// RoCEv2 on idle fabrics and in incasts, compared with what can be reckoned by hand.
+// RoCEv2 on idle fabrics and in incasts, compared with what can be computed by hand.
 #include <algorithm>
 #include <utility>
 
@@ -135,8 +135,8 @@ TEST(RoceClosedForm, RingAllReduce) {
   }
 }
 
-// HPCC leaves a part of ports to nobody, and its telemetry takes bytes: without either, flows would
-// be 7 to 10 % too fast.
+// HPCC leaves a part of each port unused, and its telemetry takes bytes: without either, flows
+// would be 7 to 10 % too fast.
 TEST(RoceClosedForm, FlowsAndFormulaFollowHpccOnALongRing) {
   for (const int mtu : {1024, 4096}) {
     Scenario scenario;

@@ -14,7 +14,8 @@ namespace {
 constexpr int kHosts = 8;
 constexpr TimeNs kMs = 1'000'000;
 
-// Each host sends to the next and to the one behind it, for ever. Counts allocations from 1 ms on.
+// Each host sends to the next one and to the one after that, for ever. Counts allocations from 1 ms
+// on.
 class Endless : public fabric::FlowGraph {
  public:
   void OnStart(fabric::FlowSink& sink) override {

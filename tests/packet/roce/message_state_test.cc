@@ -1,5 +1,5 @@
-// With `idle=message` each message has rates and windows of its own: what answers frames of the
-// message before does not change them.
+// With `idle=message` each message has rates and windows of its own: answers to frames of the
+// previous message do not change them.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -21,7 +21,7 @@ constexpr TimeNs kDelay = 5000;
 constexpr DirectedLink kFromNic = 0;       // host 0 > switch
 constexpr DirectedLink kFromReceiver = 6;  // host 3 > switch
 
-// What the NIC of host 0 is allowed when a frame begins to leave.
+// The rate and window that the NIC of host 0 is allowed when a frame begins to leave.
 struct Allowed {
   double rate = 0;
   double window = 0;
@@ -95,7 +95,7 @@ TEST(RoceMessageState, IsNotThatOfTheMessageBefore) {
 }
 
 // The last frame of the first message is missed when the second has begun, in a network without a
-// queue, where Swift's window never falls but by a loss.
+// queue, where Swift's window falls only by a loss.
 TEST(RoceMessageState, IsNotToldOfALossBefore) {
   for (const std::string recovery : {"go-back-n", "selective"}) {
     const std::string options = ",cc=swift,recovery=" + recovery;

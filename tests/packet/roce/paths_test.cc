@@ -210,7 +210,7 @@ TEST(RocePaths, QueuePairsTakeMessagesInTurnAtAllFidelities) {
   }
 }
 
-// A message that is withdrawn does not hold up those behind it.
+// A message that is withdrawn does not hold up those after it.
 TEST(RocePaths, WithdrawnMessagesOfSeveralQueuePairsHoldNothingUp) {
   class Withdrawing : public fabric::FlowGraph {
    public:
@@ -264,7 +264,7 @@ TEST(RocePaths, PausesNameTheClassOfData) {
   EXPECT_EQ(classes, std::set<uint64_t>{1u << 5});
 }
 
-// Drawn marks differ by seed and step, those of the hash by seed alone; the engine says so.
+// Drawn marks differ by seed and step, those of the hash only by seed; the engine says so.
 TEST(RocePaths, MarksMayBeDrawn) {
   const auto marks = [](const std::string& marking, uint64_t seed) {
     RoceRun run(Star(5, 100 * kGbps, 1000), "roce:cc=none,ecn=10KB/4MB/0.5,marking=" + marking,
@@ -400,7 +400,7 @@ class TwoMessages : public fabric::FlowGraph {
   std::function<void()> between_;
 };
 
-// The last frames of a message of 2^40 bytes, whose numbers end at 2^32, and one behind it.
+// The last frames of a message of 2^40 bytes, whose numbers end at 2^32, and one after it.
 TEST(RocePaths, LargeMessagesEnd) {
   constexpr int64_t kBytes = int64_t{1} << 40;
   constexpr uint64_t kFrames = uint64_t{1} << 32;

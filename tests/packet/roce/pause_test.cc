@@ -41,7 +41,7 @@ TEST(RocePause, HeadroomIsEnoughForTrains) {
   for (const char* train : {",train=3", ",train=8"}) CheckHeadroom(train);
 }
 
-// Returns the lossless frames that a headroom of `less` bytes below the one reckoned loses, where
+// Returns the lossless frames that a headroom of `less` bytes below the computed one loses, where
 // one host sends ten times what another takes, and the pauses wait behind frames of a third.
 int64_t DropsWith(int64_t less, const std::string& options = "") {
   int64_t drops = 0;
@@ -147,7 +147,7 @@ TEST(RocePause, LostResumeEndsByItself) {
   EXPECT_NEAR(static_cast<double>(silent), 10'240, 2);
 }
 
-// A card that is paused is silent from the end of its frame to the RESUME.
+// A NIC that is paused is silent from the end of its frame to the RESUME.
 TEST(RocePause, APausedPortIsSilentUntilResumed) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB");
   TimeNs heard = -1;
@@ -204,7 +204,7 @@ TEST(RocePause, VictimsWaitBehindPauses) {
   }
 }
 
-// Where nobody pauses, the six flows share the link between the switches alone.
+// Where no port pauses, the six flows share only the link between the switches.
 TEST(RocePause, LargeBuffersHaveNoVictims) {
   const Victims large("roce:cc=none,buffer=64MiB");
   EXPECT_NEAR(large.Rate(), 4.0 / 6, 0.01);
@@ -234,7 +234,8 @@ TEST(RocePause, RingsDeadlockAndTheCycleIsNamed) {
   }
 }
 
-// A host whose card pauses all the time stops those who send to it, until it ends. Others continue.
+// A host whose NIC pauses all the time stops the hosts that send to it, until the pauses end.
+// Others continue.
 TEST(RocePause, AStormStopsWhoSendsToIt) {
   const std::vector<fabric::Flow> flows = {{0, 1, 1'000'000}, {2, 3, 1'000'000}};
   const fabric::Topology star = Star(4, 100 * kGbps, 1000);

@@ -21,7 +21,7 @@ struct OneFlow {
   explicit OneFlow(const std::string& options = ",rto=1ms")
       : run(Star(2, 100 * kGbps, 1000), "roce:cc=none" + options) {}
 
-  // Returns when the flow arrives where the frames that `drop` names are lost.
+  // Returns when the flow arrives if the frames that `drop` names are lost.
   TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
     run.ports().SetDrop(drop);
     return run.Run({{0, 1, 100 * kMtu}}).front();
@@ -42,8 +42,8 @@ TEST(RoceRecovery, ALostFrameIsAnsweredByOneNak) {
   EXPECT_EQ(flow.run.Counters().roce.naks, 1u);
   EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 0u);
   EXPECT_EQ(flow.run.Drops(), 1);
-  // From the lost frame's begin to the NAK's arrival the line carries what is thrown away: the
-  // frame behind it must arrive, and the NAK come back.
+  // From the lost frame's beginning to the NAK's arrival the line carries frames that are thrown
+  // away: the frame after it must arrive, and the NAK come back.
   const double frame = Nanoseconds(kMtu + 82, 100 * kGbps);
   const double wasted = frame + 2 * frame + 2 * 1000 + 2 * (1000 + Nanoseconds(86, 100 * kGbps));
   EXPECT_NEAR(static_cast<double>(time - lossless), wasted, frame);
@@ -81,7 +81,7 @@ TEST(RoceRecovery, TailsEndByTimeOut) {
 }
 
 // A queue of seven frames drops the others of each burst, so that no gap is seen, and none of the
-// seven asked for an ACK: the first frame behind a time-out does.
+// seven asked for an ACK: the first frame after a time-out does.
 TEST(RoceRecovery, TimeOutsLearnWhatHasArrived) {
   OneFlow flow;
   flow.Time([last = uint64_t{0}, sent = 0](DirectedLink link, const Frame& frame) mutable {
@@ -112,8 +112,8 @@ TEST(RoceRecovery, ALinkThatLosesAllEndsTheRunAndNamesTheQueuePair) {
       << message;
 }
 
-// Where one frame is lost each time, those behind it are answered by NAKs, which are not to keep a
-// run from its end.
+// If one frame is lost each time, those after it are answered by NAKs, which are not to keep a run
+// from its end.
 TEST(RoceRecovery, NaksForOneFrameEndTheRun) {
   OneFlow flow(",retries=3,rto=100us");
   flow.run.ports().SetDrop([](DirectedLink link, const Frame& frame) {
@@ -126,7 +126,7 @@ TEST(RoceRecovery, NaksForOneFrameEndTheRun) {
   EXPECT_NE(message.find("20 of 100 frames are"), std::string::npos) << message;
   EXPECT_EQ(flow.run.Counters().retransmitTimeouts, 3u);
   EXPECT_GT(flow.run.Counters().roce.naks, 10u);
-  // 100 + 200 + 400 + 800 us, and a NAK behind each.
+  // 100 + 200 + 400 + 800 us, and a NAK after each.
   EXPECT_NEAR(static_cast<double>(ns3::Simulator::Now().GetNanoSeconds()), 1.5e6, 1e5);
 }
 
@@ -182,7 +182,7 @@ TEST(RoceRecovery, DcqcnMarksNotifiesAndPausesLess) {
   EXPECT_LT(dcqcn->Pauses(), pauses);
 }
 
-// HPCC keeps the queue short, and pauses nobody.
+// HPCC keeps the queue short, and causes no pauses.
 TEST(RoceRecovery, HpccKeepsQueuesShort) {
   RoceRun run(Star(9, 100 * kGbps, 1000), "roce:cc=hpcc,mtu=1024");
   std::vector<fabric::Flow> flows;

@@ -55,7 +55,7 @@ class RoceRun {
     EXPECT_TRUE(engine_->RunUntil(kNever));
   }
 
-  // Returns what became of each flow.
+  // Returns the record of each flow.
   std::vector<fabric::RoceFlow> Records(const std::vector<fabric::Flow>& flows) {
     std::vector<fabric::RoceFlow> records(flows.size());
     engine_->SetFlowTrace([&](const fabric::Flow& flow, TimeNs, bool delivered) {
@@ -69,7 +69,7 @@ class RoceRun {
     return records;
   }
 
-  // Returns the message of the Error with which the run ends; "" where it does not.
+  // Returns the message of the Error with which the run ends; "" if it does not.
   std::string Failure(const std::vector<fabric::Flow>& flows) {
     try {
       Run(flows);
@@ -79,7 +79,7 @@ class RoceRun {
     return "";
   }
 
-  // Lets what is under way arrive.
+  // Lets the frames that are under way arrive.
   static void Drain(TimeNs time = 10'000'000) {
     ns3::Simulator::Stop(ns3::NanoSeconds(time));
     ns3::Simulator::Run();
@@ -130,7 +130,7 @@ inline fabric::Topology Lossy(const fabric::Topology& topology, int link, double
       [=](int index, fabric::Link& one) { one.ports[0].errorRate = index == link ? share : 0; });
 }
 
-// Returns nanoseconds of so many bytes on the wire.
+// Returns the nanoseconds of this many bytes on the wire.
 inline double Nanoseconds(int64_t bytes, int64_t rate) {
   return 8e9 * static_cast<double>(bytes) / static_cast<double>(rate);
 }

@@ -1,4 +1,4 @@
-// Selective repeat: losses of all kinds, goodput, time-outs, and what IRN reports of it.
+// Selective repeat: losses of all kinds, goodput, time-outs, and what IRN reports about it.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -40,7 +40,7 @@ struct OneFlow {
   explicit OneFlow(const std::string& options = "")
       : run(Star(2, 100 * kGbps, 1000), kSelective + options) {}
 
-  // Returns when the flow arrives where the frames that `drop` names are lost.
+  // Returns when the flow arrives if the frames that `drop` names are lost.
   TimeNs Time(const std::function<bool(DirectedLink, const Frame&)>& drop) {
     run.ports().SetDrop(drop);
     return run.Run({{0, 1, 100 * kMtu}}).front();
@@ -79,7 +79,7 @@ TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
     EXPECT_NEAR(static_cast<double>(time - lossless), kShort, 5'000);
   }
   {
-    OneFlow flow;  // the last five: the first is sent again, and then those behind it one by one
+    OneFlow flow;  // the last five: the first is sent again, and then those after it one by one
     const TimeNs time = flow.Time([](DirectedLink link, const Frame& frame) {
       return link == kFirst && frame.kind == FrameKind::Data && frame.psn >= 95 &&
              frame.ahead == Frame::kNone;
@@ -107,7 +107,7 @@ TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
     EXPECT_NEAR(static_cast<double>(time - lossless), kShort, 5'000);
   }
   {
-    OneFlow flow;  // of several, one is enough; nobody knows that frame 21 has arrived
+    OneFlow flow;  // of several, one is enough; the sender does not know that 21 has arrived
     LoseOnce data{kFirst, FrameKind::Data, 20};
     LoseOnce nak{kBack, FrameKind::Nak, 20};
     flow.Time([&](DirectedLink link, const Frame& frame) {
@@ -118,7 +118,7 @@ TEST(RoceSelectiveRepeat, TailsEndByTimeOut) {
   }
 }
 
-// A lost CNP changes rates alone.
+// A lost CNP changes only rates.
 TEST(RoceSelectiveRepeat, LostNotificationsChangeRatesAlone) {
   for (const std::string recovery : {"go-back-n", "selective"}) {
     std::vector<TimeNs> last;
@@ -135,7 +135,7 @@ TEST(RoceSelectiveRepeat, LostNotificationsChangeRatesAlone) {
       EXPECT_EQ(run.Counters().retransmitTimeouts, 0u);
       EXPECT_EQ(run.Counters().roce.resent, 0u);
     }
-    EXPECT_LT(last[1], last[0]) << recovery;  // nobody slows down
+    EXPECT_LT(last[1], last[0]) << recovery;  // no sender slows down
   }
 }
 

@@ -1,4 +1,4 @@
-// How flows of RoCEv2 share links, beside pauses and under congestion controls.
+// How flows of RoCEv2 share links under pauses and under congestion controls.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -115,8 +115,8 @@ TEST(RoceShares, LostNotificationsChangeRatesAlone) {
   EXPECT_LT(time(true), time(false));
 }
 
-// A storm stops those who send to the host, and then those behind them: host 2 sends to another
-// host over the trunk that is paused.
+// A storm stops the hosts that send to the host, and then those behind them: host 2 sends to
+// another host over the trunk that is paused.
 TEST(RoceShares, AStormSpreads) {
   RoceTrial trial(fabric::RoceTrunk(3, 2, kLine, kLine, 1000),
                   "roce:cc=none,ecn=off,buffer=2MiB,storm=host=3+from=10us+for=2ms");

@@ -21,7 +21,7 @@ using ns3::EventId;
 using ns3::NanoSeconds;
 using ns3::Simulator;
 
-// Chooses another event list, so that ns-3's own simulator runs, while it lives.
+// While an OwnSimulator exists, another event list is chosen, so that ns-3's own simulator runs.
 class OwnSimulator {
  public:
   OwnSimulator() {

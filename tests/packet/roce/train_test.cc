@@ -15,7 +15,7 @@ using packet::FrameKind;
 
 constexpr int64_t kGbps = 1'000'000'000;
 
-// What runs with trains and without have in common, or not.
+// Figures of a run, to be compared between runs with trains and without.
 struct Figures {
   std::vector<TimeNs> arrived;
   uint64_t events = 0;
@@ -110,7 +110,7 @@ TEST(RoceTrains, CongestionKeepsTimesWithinBounds) {
     std::string transport;
     std::vector<fabric::Flow> flows;
     bool pauses;
-    double fewer;  // events, at least so many times
+    double fewer;  // at least this many times fewer events
   };
   std::vector<fabric::Flow> victim = {{5, 7, 2'000'000}};
   for (int i = 0; i < 5; ++i) victim.push_back({i, 6, 2'000'000});
@@ -160,7 +160,7 @@ TEST(RoceTrains, LossesCountFrames) {
     EXPECT_EQ(run.Drops(), first == 240 ? 5 : 8);  // 245 frames
     EXPECT_GE(run.Counters().roce.resent, first == 240 ? 5u : 8u);
     EXPECT_EQ(run.pairs()[0].acked, 245u);
-    int64_t host = 0;  // data that have arrived: once, and what was behind the lost ones
+    int64_t host = 0;  // data that have arrived: once, and those after the lost ones
     for (const LinkCounters& link : run.Links()) host = std::max(host, link.packets);
     EXPECT_EQ(host, static_cast<int64_t>(245 + run.Counters().roce.resent));
   }

@@ -12,8 +12,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A job that has written what others read is busy in its folder until its process ends, so that
-// nobody may remove it before.
+// A job that has written what others read is busy in its folder until its process ends, so that the
+// folder may not be removed before.
 TEST(Jobs, HaveEndedWhenTheirProcessesHave) {
   const fs::path folder = fs::path(testing::TempDir()) / "jobs";
   const fs::path end = folder / "end";

@@ -122,7 +122,7 @@ TEST(ExchangePlan, CountsMoreMessagesThanItKeeps) {
   }
 }
 
-// Rounds, clients and links tell of the same bytes and prices, for every collective.
+// Rounds, clients and links have the same bytes and prices, for every collective.
 TEST(ExchangePlan, SumsOfRoundsClientsAndLinksAgree) {
   for (const std::string name :
        {"ring-allreduce", "halving-doubling-allreduce", "double-tree-allreduce", "direct-allreduce",
@@ -244,7 +244,7 @@ TEST(ExchangePlan, PacketsAgreeWithFlows) {
   EXPECT_NEAR(SynchronisationOf(packet), SynchronisationOf(flow), .15 * SynchronisationOf(flow));
 }
 
-// A learner whose clients send so many bytes of each fragment, after equal parts of `steps`.
+// A learner whose clients send the given bytes of each fragment, after equal parts of `steps`.
 class SentBytes : public ExchangeLearner {
  public:
   SentBytes(int clients, std::vector<int64_t> fragments, int64_t steps)
@@ -293,7 +293,7 @@ struct Streamed {
 
 constexpr int64_t kStreamedSteps = 20;
 
-// Returns the second of two rounds of four clients of 100 Mbit/s, whose device is so fast.
+// Returns the second of two rounds of four clients of 100 Mbit/s, whose device has this speed.
 Streamed RunStreamed(const std::string& algorithm, std::vector<int64_t> fragments, double speed) {
   Scenario scenario = FederatedDefaults();
   scenario.device_speed = speed;
@@ -325,7 +325,7 @@ Streamed RunStreamed(const std::string& algorithm, std::vector<int64_t> fragment
           task.row.work.upBytes};
 }
 
-// What is sent while clients work on costs time only where it takes longer.
+// Messages that are sent while clients continue to work cost time only if they take longer.
 TEST(StreamedExchange, TravelsBesideLocalSteps) {
   constexpr int64_t kBytes = 4'000'000;
   constexpr int64_t kOverlap = 5;

@@ -343,7 +343,8 @@ TEST(Plan, TheDoctorNamesTheRemedyThatShortensTheMedianRoundMost) {
   EXPECT_TRUE(DiagnoseRounds(RunPlan(request), remedies, interrupted, stop).remedies.empty());
 }
 
-// Remedies share what they leave as it is, and find what a plan of their own finds, in any order.
+// Remedies share the networks that they do not change, and give the results of separate plans, in
+// any order.
 TEST(Plan, RemediesOfOneNetworkAreThoseOfTheirOwn) {
   const PlanRequest request =
       Request({{"population", LEGACY_SOURCE_DIR "/scenarios/federated/hospitals.population.yaml"},

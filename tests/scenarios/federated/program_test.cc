@@ -83,7 +83,7 @@ double MemoryOf(int64_t clients) {
   return 1024.0 * static_cast<double>(used.ru_maxrss);
 }
 
-// A plan takes what it says that it will before it begins: 1.7 KB a client, a million in 1.7 GB.
+// A plan takes the memory that it announces before it begins: 1.7 KB a client, a million in 1.7 GB.
 TEST(FederatedProgram, MemoryIsInProportionToTheClients) {
   EXPECT_LE(MemoryOf(100'000) - MemoryOf(1000), 99'000 * 1700.0);
 }

@@ -449,7 +449,7 @@ TEST(Recipes, AreScenarios) {
               }),
               "no error")
         << path;
-    // Each has a small form beside it.
+    // Each recipe has a small form, too.
     const bool small = path.ends_with("-small.yaml");
     EXPECT_TRUE(small || std::filesystem::exists(path.substr(0, path.size() - 5) + "-small.yaml"))
         << path;

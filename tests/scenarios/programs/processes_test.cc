@@ -24,7 +24,7 @@ const std::string kTiny =
     " --workers=4 --batch=2 --steps=4 --evaluate-every=2 --train-limit=60 --test-limit=40"
     " --pictures=off --model=small-cnn --dataset=glyphs --seeds=1 --networks=none --threads=1"
     " --fidelity=analytic --density=5% --record";
-// Options of a run that nothing but a signal ends.
+// Options of a run that only a signal ends.
 const std::string kLong = kTiny + " --steps=1000000 --evaluate-every=1000000 --policies=topk";
 
 class ProcessesTest : public ProgramTest {
@@ -128,7 +128,7 @@ TEST_F(ProcessesTest, BatchNormAndPilotsGiveEqualFiles) {
   ExpectEqual("--volume=bytes --policies=accordion", {2});
 }
 
-// Processes connect their devices, twice where the fidelity is chosen by a trial.
+// Processes connect their devices, twice if the fidelity is chosen by a trial.
 TEST_F(ProcessesTest, ChosenDevicesGiveEqualFiles) {
   ExpectEqual("--device=auto --fidelity=auto --policies=topk", {2});
   const Result result =

@@ -245,7 +245,7 @@ TEST_F(TraceReplayTest, CompressesWhatItCan) {
                 .find("compression.policies (--policies): got 'local-sgd'; allowed: methods that "
                       "send the gradients of every step"),
             std::string::npos);
-  // A method of the trace is the trace's.
+  // A method that the trace names has the messages of the trace.
   const TraceFile own = Write(whole + "method topk\n" + step);
   const analysis::RunDirectory run =
       Run(own, With(ReplayDefaults(own),

@@ -321,8 +321,8 @@ TEST(StudyGrid, MistakesAreNamedWithLineAndColumn) {
       {head + "  model: [lenet5, lenet6]\n",
        "s.yaml:4:19: point 7 (dense, seed 1, model lenet6): training.model: got 'lenet6'; "
        "did you mean lenet5?; legacy-scenario --model=list prints all"},
-      // Mistakes of several options together: where the option that is named stands, else where the
-      // point differs from the first one, else the section of what all points share.
+      // Mistakes of several options together are reported at the option that is named, else where
+      // the point differs from the first one, else at the section that all points share.
       {"scenario:\n  network:\n    fidelity: analytic\n    congestion: reno\n"
        "  federated: {clients: 4}\n"
        "grid: {policies: [dense], up-rates: [1, 2]}\n",

@@ -39,7 +39,7 @@ bool Never() { return false; }
 StopFlag g_never = 0;
 
 // Ten hospitals between regions; houses of one switch; two trainings that can be planned alone; and
-// one that nobody can ask about.
+// one that cannot be asked about.
 constexpr const char* kClients = R"(
 study: {name: clients, baseline: dense}
 scenario:

@@ -10,7 +10,7 @@
 namespace legacy::elias_cost_test {
 namespace {
 
-// What a profile charges for Elias codes, relative to codes of a fixed length, is what they take.
+// A profile charges for Elias codes, relative to codes of a fixed length, the time that they take.
 // The bounds are wide: the times are of a machine that does other things, too.
 TEST(KernelRates, EliasCodesCostWhatIsCharged) {
   const Profile profile = LoadProfile("cpu-reference");

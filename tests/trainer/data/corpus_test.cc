@@ -155,7 +155,7 @@ TEST_F(Texts, AChangedSourceMakesAnotherCache) {
   const Corpus changed = Load();
   EXPECT_FALSE(changed.from_cache);
   EXPECT_EQ(changed.vocabulary.front(), "b");
-  // Another time alone changes nothing, and the time is then remembered.
+  // A different time of the file alone changes nothing, and the time is then remembered.
   using namespace std::chrono_literals;
   std::filesystem::last_write_time(root_.path() / "a",
                                    std::filesystem::file_time_type::clock::now() - 1h);

@@ -78,7 +78,7 @@ TEST_F(DecodePoolTest, NoMoreImagesWaitThanAllowed) {
     EXPECT_LE(pool.waiting(), 10);
     pool.Take(ticket);
   }
-  // Two batches come to lie ahead, without anybody asking for them.
+  // Two batches are decoded ahead, before any thread takes them.
   const auto ahead = pool.Prefetch(Jobs(1, 4));
   const auto further = pool.Prefetch(Jobs(2, 4));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);

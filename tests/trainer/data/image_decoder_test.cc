@@ -1,4 +1,5 @@
-// Decoding and resampling, beside a decoding of the whole image and sums in double precision.
+// Decoding and resampling, compared with a decoding of the whole image and sums in double
+// precision.
 #include "trainer/data/image_decoder.h"
 
 #include <gmock/gmock.h>
@@ -325,7 +326,7 @@ TEST(DrawCropTest, CropsAreThoseOfTheRecipe) {
   // The mean of the uniform areas is .54, but those that do not fit are drawn again.
   EXPECT_NEAR(area, .43, .01);
   EXPECT_NEAR(flips, kDraws / 2, 150);
-  // A strip has no such crop but the centred one.
+  // A strip has no such crop except the centred one.
   const CropChoice strip = DrawCrop({10, 1000}, {.seed = 1});
   EXPECT_EQ(strip.box.height, 10);
   EXPECT_EQ(strip.box.width, 13);

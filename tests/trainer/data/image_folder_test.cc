@@ -47,7 +47,7 @@ class ImageFolderTest : public testing::Test {
     folder_.Write("train/.git/x.jpg", Jpeg(4));
     folder_.Write("val/b/9.jpg", Jpeg(5));
   }
-  // Makes the folders older than the clock is coarse.
+  // Makes the folders older than the resolution of the file system's clock.
   void Age() {
     using namespace std::chrono_literals;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
@@ -164,8 +164,8 @@ TEST_F(ImageFolderTest, TheListIsCachedUntilAFileComesOrGoes) {
   folder_.Write("train/a/y.png", Jpeg(6));
   EXPECT_EQ(Open().samples(true), 4);
   Age();
-  // The same times with other files, as no file system gives them, would be believed; a damaged
-  // list is not.
+  // A list would be believed if files changed but times did not, which no file system allows; a
+  // damaged list is not.
   Open();
   EXPECT_TRUE(Open().from_cache());
   const std::filesystem::path file = std::filesystem::directory_iterator(root.path())->path();

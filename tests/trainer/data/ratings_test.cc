@@ -133,7 +133,7 @@ TEST(NegativesTest, AreDifferentItemsThatTheUserLacks) {
     }
     EXPECT_EQ(EvaluationNegatives(ratings, user, 30, 5), negatives);
     EXPECT_NE(EvaluationNegatives(ratings, user, 30, 6), negatives);
-    // All that there are.
+    // These are all negatives that there are.
     EXPECT_EQ(EvaluationNegatives(ratings, user, 50, 5).size(), 50u);
     EXPECT_THAT([&] { EvaluationNegatives(ratings, user, 51, 5); },
                 ThrowsMessage<Error>(HasSubstr("allowed: 0 to 50")));

@@ -145,7 +145,7 @@ TEST(Aggregators, HitTheirVectorsAsynchronously) {
   }
 }
 
-// Where clients' optima differ and they make several steps, FedAvg stops at the fixed point of the
+// If clients' optima differ and they make several steps, FedAvg stops at the fixed point of the
 // mean of the clients' maps, and SCAFFOLD at the optimum of the mean loss.
 TEST(Aggregators, ScaffoldFindsTheOptimumThatFedAvgMisses) {
   double curvature = 0, pull = 0, kept = 0, moved = 0;
@@ -181,7 +181,7 @@ TEST(Aggregators, EqualFedAvgAtTheirLimits) {
   }
 }
 
-// FedNova equals FedAvg where all clients make equally many steps; here they make one.
+// FedNova equals FedAvg if all clients make equally many steps; here they make one.
 TEST(Aggregators, FedNovaNormalisesByWhatStepsAmountTo) {
   std::array<float, 1> model = {0};
   const auto nova = MakeAggregator("fednova", {.numel = 1, .clients = 2});

@@ -117,8 +117,8 @@ TEST(Downlink, IsTheSameAtServerAndClientsAfterAnyPattern) {
   }
 }
 
-// What is left out stays in the next difference: where the server rests, clients come to its
-// weights.
+// What is left out stays in the next difference: if the server's weights do not change, clients
+// reach them.
 TEST(Downlink, FeedsItsErrorBack) {
   Downlink downlink("delta:topk@10%", Layers(), 1);
   downlink.Send(Weights(0));

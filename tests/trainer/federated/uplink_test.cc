@@ -103,7 +103,8 @@ TEST(Uplink, DecaysResiduals) {
   EXPECT_NEAR(less, by_scheme / 4, 1e-4);
 }
 
-// What the server adds up is what the client says that it knows, also of what is sent whole.
+// The server's sum of a client's messages is the state that the client keeps, also for vectors that
+// are sent whole.
 TEST(Uplink, AgreesOnWhatTheServerKnows) {
   for (const char* scheme : {"topk", "topk:vectors=off", "topk:min_numel=100", "dense", "fp16"}) {
     SCOPED_TRACE(scheme);

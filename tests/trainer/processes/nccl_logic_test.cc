@@ -27,7 +27,7 @@ constexpr int kProcesses = 3;
 // A communicator of the fake.
 struct ncclComm {
   int rank = 0;
-  ncclResult_t error = ncclSuccess;  // what it fails with from now on
+  ncclResult_t error = ncclSuccess;  // error with which it fails from now on
   int64_t asked = 0;                 // calls so far
   int to_queue = 0;                  // looks at its state until the last call is in the stream
   std::byte* receives = nullptr;

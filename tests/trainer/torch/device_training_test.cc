@@ -1,5 +1,5 @@
-// Training on an emulated device beside training on the host: the bits are the same, as LibTorch is
-// the same.
+// Training on an emulated device compared with training on the host: the bits are the same, as
+// LibTorch is the same.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 

@@ -69,7 +69,7 @@ std::vector<float> Flat(const std::vector<torch::Tensor>& parameters) {
 }
 
 // DiLoCo as its paper writes it: an AdamW for each worker, whose state stays, and LibTorch's
-// Nesterov SGD over what the workers moved.
+// Nesterov SGD over the workers' movements.
 std::vector<float> PlainDiLoCo(const TrainingOptions& options, int steps) {
   UseOneThread();
   std::vector<std::shared_ptr<Model>> models;
@@ -151,7 +151,8 @@ TEST(LocalSteps, PlainOuterIsLocalSgd) {
   EXPECT_EQ(WeightsAfter(options, 6), local);
 }
 
-// SparseLoCo: what a worker sends and what it keeps is what it moved and a part of what it kept.
+// SparseLoCo: what a worker sends and what it keeps add up to its movement and a part of what it
+// kept before.
 TEST(LocalSteps, SparseLoCoForgetsResiduals) {
   constexpr float kDecay = 0.5f;
   TrainingOptions options = SmallOptions();
@@ -284,7 +285,7 @@ TEST(LocalSteps, TheClockChargesWhatIsDone) {
       (Passes{{"clip", kSteps}, {"optimizer.sgd", kSteps + 2}, {"accumulate", 2}, {"copy", 2}}));
 }
 
-// The mean is clipped in steps with an exchange alone, and charged there.
+// The mean is clipped only in steps with an exchange, and charged there.
 TEST(LocalSteps, TheMeanIsClippedAtExchanges) {
   constexpr double kNorm = 1e-3;
   TrainingOptions options = SmallOptions();

@@ -78,7 +78,7 @@ TEST(Passes, AddUpToOneBatch) {
   }
 }
 
-// The same of a recurrent model, whose passes carry states of their own from window to window.
+// The same for a recurrent model, whose passes carry states of their own from window to window.
 TEST(Passes, AddUpToOneBatchOfTexts) {
   TaskRequest request;
   request.dataset = "grammar";

@@ -122,7 +122,7 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
     const double chosen = limit > 0 ? 1.0 : 0.05;
     for (const UnitOutcome& unit : outcome.units) EXPECT_EQ(unit.parameter, chosen);
 
-    // One bucket has all layers, behind the agreement; the other one has the announcement.
+    // One bucket has all layers, after the agreement; the other one has the announcement.
     ASSERT_EQ(outcome.work.buckets.size(), 2u);
     const BucketWork& all = outcome.work.buckets[0];
     EXPECT_EQ(all.layers.size(), training.Layers().size());

@@ -79,7 +79,7 @@ Training Make(const Case& one) {
   return Training(options, task, request, std::move(policy), std::move(scheme));
 }
 
-// Returns all that is seen of a step, as text.
+// Returns everything that is visible of a step, as text.
 std::string StepText(Training& training, const Case& one) {
   const int64_t step = training.step();
   std::vector<int> active;
@@ -219,7 +219,7 @@ TEST_F(Resume, StatesOfRecurrentModels) {
   }
 }
 
-// Where the disk is full, all processes continue, and the checkpoint before stays.
+// If the disk is full, all processes continue, and the previous checkpoint stays.
 TEST_F(Resume, AFullDiskEndsNoProcess) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   test::ThreadProcesses processes(2);

@@ -23,8 +23,8 @@ class ThreadProcesses {
 
   ProcessGroup& operator[](int rank) { return *groups_[rank]; }
 
-  // Runs `process` for each rank, in a thread of its own, and returns why all ended; "": they did
-  // what they were to do.
+  // Runs `process` for each rank, in a thread of its own, and returns why all ended; "" if they
+  // completed their work.
   std::string Run(const std::function<void(int rank)>& process) {
     std::vector<std::thread> threads;
     for (int rank = 0; rank < size(); ++rank) {

@@ -528,7 +528,7 @@ TEST(Batch, AugmentationShiftsAndMirrors) {
       torch::equal(images, TrainingBatch(data, indices, key).inputs.round().to(torch::kInt64)));
 }
 
-// Pads by torch::reflection_pad2d, and cuts out what the shift says.
+// Pads by torch::reflection_pad2d, and cuts out the part that the shift chooses.
 TEST(Batch, ReflectedCropsAreThoseOfAReflectedImage) {
   Dataset data = Ramps();
   data.augment = Augmentation::kReflectCrop;

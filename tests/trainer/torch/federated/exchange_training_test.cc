@@ -280,8 +280,8 @@ TEST_F(Exchanging, OneFragmentThatNobodyOverlapsIsDiLoCo) {
   EXPECT_EQ(WeightsOf(*plain), WeightsOf(*streamed));
 }
 
-// What clients do while the model travels is lost where they keep nothing of it: plain SGD then
-// makes the steps before alone, on the same batches.
+// The work of clients while the model travels is lost if they keep nothing of it: plain SGD then
+// makes only the steps before, on the same batches.
 TEST_F(Exchanging, AnOverlapOfWhichNothingIsKeptIsFewerSteps) {
   for (const char* scheme : {"dense", "qsgd"}) {
     FederatedOptions options = Options();

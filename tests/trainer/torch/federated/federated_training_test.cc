@@ -315,8 +315,8 @@ TEST_F(Federated, LearnsMoreWithMemory) {
   EXPECT_LT(loss(UplinkMemory::kEf21, "fedavg"), loss(UplinkMemory::kOff, "fedavg"));
 }
 
-// What clients computed is what the server got, and what they hold; tasks that are lost move
-// nothing.
+// The updates that clients computed add up to what the server got and what they hold; tasks that
+// are lost move nothing.
 TEST_F(Federated, ConservesWhatClientsCompute) {
   FederatedOptions options = Options();
   options.scheme = "topk";
@@ -355,8 +355,8 @@ TEST_F(Federated, ConservesWhatClientsCompute) {
   EXPECT_GT(norm, 1e-3);
 }
 
-// With EF21 each version moves by the mean of what the server knows of all clients, those who did
-// not take part included.
+// With EF21 each version moves by the mean of what the server knows of all clients, including those
+// that did not take part.
 TEST_F(Federated, MovesByTheMeanOfWhatIsKnown) {
   for (const char* scheme : {"topk", "topk:vectors=off", "fp16"}) {
     FederatedOptions options = Options();
@@ -470,7 +470,7 @@ TEST_F(Federated, MasksTakeSumsAlone) {
   EXPECT_NE(message(options, 1).find("diverged=drop"), std::string::npos);
 }
 
-// A residual that is older than the limit is as none.
+// A residual that is older than the limit counts as none.
 TEST_F(Federated, DropsOldResiduals) {
   const auto after = [&](int64_t age, UplinkMemory memory) {
     FederatedOptions options = Options();
@@ -488,7 +488,8 @@ TEST_F(Federated, DropsOldResiduals) {
   EXPECT_NE(after(0, UplinkMemory::kClient), after(0, UplinkMemory::kOff));
 }
 
-// Age and norm are means over the clients that hold something, and of what the store has.
+// Age and norm are means over the clients that hold a residual, and are those of the residuals in
+// the store.
 TEST_F(Federated, SaysWhatClientsHold) {
   FederatedOptions options = Options();
   options.scheme = "topk";
@@ -513,7 +514,7 @@ TEST_F(Federated, SaysWhatClientsHold) {
   }
   EXPECT_GT(norms, 0);
   EXPECT_DOUBLE_EQ(held.norm, norms / 3);
-  // One that is too old to be added is not held.
+  // A residual that is too old to be added does not count as held.
   options.residual_age = 2;
   const auto young = Make(options, 0.05);
   young->Round({0, 1});

@@ -119,7 +119,7 @@ TEST_F(LocalTraining, CountsItsSteps) {
   EXPECT_EQ(trainer.Train(task).local_steps, 1);
 }
 
-// So many steps are the first ones of an epoch.
+// A given number of steps are the first ones of an epoch.
 TEST_F(LocalTraining, GoesThroughSamplesInOrder) {
   LocalTrainer trainer = Trainer({.batch_size = 16});
   LocalTask whole = Of(trainer), steps = whole;

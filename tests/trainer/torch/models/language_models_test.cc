@@ -87,7 +87,7 @@ TEST(LanguageModels, MemoryEndsWhereItsLengthSays) {
     }
     return last;
   };
-  EXPECT_TRUE(outputs("4", 3).equal(outputs("4", 2)));   // both are behind the memory
+  EXPECT_TRUE(outputs("4", 3).equal(outputs("4", 2)));   // both are before the memory
   EXPECT_FALSE(outputs("4", 4).equal(outputs("4", 2)));  // the memory's first token
   EXPECT_TRUE(outputs("0", 7).equal(outputs("0", 2)));
 }

@@ -117,7 +117,7 @@ TEST(ObservedCosts, PassesThatCannotBeCountedAreRefused) {
       },
       ThrowsMessage<Error>(HasSubstr("whatever the number of samples")));
   EXPECT_THROW(ObserveCosts({}, Unread::kRefused, [](int64_t) { throw Error("broken"); }), Error);
-  torch::ones(3) + torch::ones(3);  // nobody listens any more
+  torch::ones(3) + torch::ones(3);  // no observer is left
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ constexpr uint64_t kSeed = 3;
 constexpr int64_t kBatch = 8;
 constexpr int kSteps = 2;
 
-// A module, and what is said about it; "" where it trains.
+// A module, and the message about it; "" if it trains.
 struct Case {
   std::function<Module()> make;
   std::string refused;

@@ -43,7 +43,7 @@ std::string Changed(
   return file;
 }
 
-// Returns what is said of a file; "" where it is a model.
+// Returns the message about a file; "" if it is a model.
 std::string Said(const std::string& file) {
   std::string said;
   try {

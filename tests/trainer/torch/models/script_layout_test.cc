@@ -1,4 +1,4 @@
-// However a module's file lays out its weights and buffers, they train as those that lie plainly
+// However a module's file lays out its weights and buffers, they train as those with a plain layout
 // do.
 #include <gtest/gtest.h>
 

@@ -72,7 +72,7 @@ TEST(ScriptModel, HasTheModulesParametersAndBuffers) {
   EXPECT_EQ(flops, 2 * 7840);
 }
 
-// An operation is counted by its own arguments also where the interpreter still holds others.
+// An operation is counted by its own arguments even if the interpreter still holds others.
 TEST(ScriptModel, CostsAreThoseOfTheOperationsAlone) {
   const std::string file = Saved("nested",
                                  "def forward(self, x):\n"

@@ -14,7 +14,7 @@
 
 namespace legacy::test {
 
-// Returns drawn-looking weights in [-scale, scale].
+// Returns random-looking weights in [-scale, scale].
 inline torch::Tensor Weights(torch::IntArrayRef sizes, double scale = 0.1, double phase = 0) {
   int64_t numel = 1;
   for (const int64_t size : sizes) numel *= size;

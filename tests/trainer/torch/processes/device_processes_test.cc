@@ -1,5 +1,5 @@
-// Trainings on emulated devices in several processes beside one process on the host: the bits are
-// the same.
+// Trainings on emulated devices in several processes compared with one process on the host: the
+// bits are the same.
 #include <gtest/gtest.h>
 #include <torch/torch.h>
 
@@ -40,7 +40,7 @@ struct Case {
   int workers = 3;
   int64_t local_steps = 1;
   std::optional<OuterOptions> outer = std::nullopt;
-  bool drops = false;  // true: worker 0 takes part in the first step alone
+  bool drops = false;  // true: worker 0 takes part only in the first step
 };
 
 std::unique_ptr<Training> Make(const Case& what, std::shared_ptr<Accelerator> accelerator,
@@ -154,7 +154,7 @@ TEST(DeviceProcesses, AnyNumberGivesTheBitsOfTheHost) {
   }
 }
 
-// PowerSGD has two collective calls, and its bits are the host's, too, where its products are.
+// PowerSGD has two collective calls, and its bits are the host's, too, if its products are.
 TEST(DeviceProcesses, SchemesAndPolicies) {
   ExpectTheHostsBits({.scheme = "powersgd", .parameter = 2}, 2);
   ExpectTheHostsBits({.scheme = "dense", .parameter = 1}, 3);

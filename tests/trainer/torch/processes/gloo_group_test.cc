@@ -95,7 +95,7 @@ TEST_F(GlooGroupTest, ACarrierTakesWhatIsLong) {
   for (const auto& of_rank : lengths) EXPECT_EQ(of_rank, (std::vector<size_t>{5000, 70'001}));
 }
 
-// Whoever waits for a carrier learns why the group ends.
+// A process that waits for a carrier learns why the group ends.
 TEST_F(GlooGroupTest, ChecksKnowWhyTheGroupEnds) {
   std::string heard;
   threads_.Run([&](int rank) {

@@ -65,7 +65,7 @@ TEST_F(FolderClassificationTest, BatchesAreThePixelsOfTheirSamplesWhoeverDecodes
       EXPECT_EQ(batch.inputs.sizes(), (torch::IntArrayRef{4, 3, 16, 16}));
       EXPECT_LE(batch.inputs.abs().max().item<float>(), 2);
       for (int i = 0; i < 4; ++i) ++classes[batch.targets[i].item<int64_t>()];
-      many->Seek(step);  // asks again, and nobody took the other worker's batch
+      many->Seek(step);  // asks again, although the other worker's batch was not taken
       const Batch other = many->Get(worker);
       EXPECT_TRUE(batch.inputs.equal(other.inputs));
       EXPECT_TRUE(batch.targets.equal(other.targets));
