@@ -17,8 +17,8 @@ struct MarkForm {
   const char* name;
   int point_type;
 };
-// Marks of policies. Open upright triangles are not among them, as they stand for trainings that
-// never reached their target.
+// Marks of policies. Open upright triangles are not among them, as they mark trainings that never
+// reached their target.
 constexpr std::array<MarkForm, 8> kMarks = {{{"circle", 7},
                                              {"square", 5},
                                              {"triangle", 9},
@@ -37,7 +37,7 @@ struct Stem {
   Family family = kAdaptive;
   int dashes = 0;  // dash type; 0: the family's
 };
-// Where one stem begins with another, the longer one is first.
+// If one stem begins with another, the longer one is first.
 constexpr Stem kPolicies[] = {{"legacy-layer", kOrange, kSquare},
                               {"legacy-phase", kWine, kDown},
                               {"legacy-auto", kGreen, kSquare},

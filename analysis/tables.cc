@@ -160,7 +160,7 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   return table;
 }
 
-// Returns true where a buffer held a frame of RoCEv2.
+// Returns true if a buffer held a frame of RoCEv2.
 bool HasRoce(const Summary& summary) {
   return std::ranges::any_of(summary.policies, [](const PolicySummary& policy) {
     return policy.network.roce.max_buffer_bytes > 0;
@@ -214,7 +214,7 @@ Table NetworkTable(const Summary& summary, bool verbose) {
   return table;
 }
 
-// True where the run evaluated, or was meant to. Otherwise only its times are shown.
+// True if the run evaluated, or was meant to. Otherwise only its times are shown.
 bool Evaluates(const Summary& summary) {
   const auto evaluated = [](const SeedSummary& seed) { return seed.evaluations > 0; };
   return summary.target || std::ranges::any_of(summary.policies, [&](const PolicySummary& policy) {

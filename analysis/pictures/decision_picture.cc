@@ -77,8 +77,8 @@ int RoomForNames(const Panel& panel) {
   return kCharacterWidth * static_cast<int>(longest - kShortName);
 }
 
-// Returns the curves of a policy and seed. A row for "all" layers is a curve of its own; a policy
-// has either such rows or rows of layers.
+// Returns the curves of a policy and seed. A row for "all" layers is a separate curve; a policy has
+// either such rows or rows of layers.
 std::vector<LayerCurve> CurvesOf(const RunDirectory& run, const std::string& policy,
                                  uint64_t seed) {
   std::vector<LayerCurve> curves;
@@ -215,7 +215,7 @@ std::string MapData(const Panel& panel, size_t number) {
   return text + "END\n";
 }
 
-// Layers stand below each other in the model's order; the colour is the parameter.
+// Layers are drawn below each other in the model's order; the colour is the parameter.
 std::string MapPlot(const Panel& panel, size_t number) {
   const size_t layers = panel.curves.size();
   std::vector<std::string> names;

@@ -69,7 +69,7 @@ try:
 except ImportError:
     pandas = None
 
-RUN_FORMATS = (1, 2)  # format 1 had accuracy alone
+RUN_FORMATS = (1, 2)  # format 1 had only accuracy
 STUDY_FORMAT = 3
 
 

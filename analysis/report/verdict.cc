@@ -48,7 +48,7 @@ class Race {
   const Policies& missed() const { return missed_; }
   const PolicySummary& first() const { return *ranked_.front(); }
 
-  // Mean over the seeds; nan where it is unknown.
+  // Mean over the seeds; nan if it is unknown.
   double TimeOf(const PolicySummary& policy) const {
     return HasTarget() ? policy.time_to_target.spread.mean : policy.step_seconds.mean;
   }
@@ -79,8 +79,8 @@ class Race {
     return ties;
   }
 
-  // Returns the policy with which the first is compared: the baseline, or the next one where the
-  // first is the baseline or the baseline has no time; null where the first is alone.
+  // Returns the policy with which the first is compared: the baseline, or the next one if the first
+  // is the baseline or the baseline has no time; null if the first is alone.
   const PolicySummary* Rival() const {
     const PolicySummary* base = FindPolicy(summary_, summary_.baseline);
     if (base != &first() && std::isfinite(TimeOf(*base))) return base;
@@ -116,7 +116,7 @@ std::string SeedsText(const Summary& summary) {
   return ShowCount(static_cast<int64_t>(summary.seeds.size()), "seed");
 }
 
-// Returns "2 seeds cannot tell topk from it"; "" where all others are told apart from the first.
+// Returns "2 seeds cannot tell topk from it"; "" if all others are told apart from the first.
 std::string TiesText(const Race& race, const Summary& summary, size_t most) {
   const Policies ties = race.Ties();
   return ties.empty()

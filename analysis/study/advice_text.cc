@@ -49,7 +49,7 @@ std::string OpeningOf(const Advice& advice) {
   return "Do not compress, but change the algorithm";
 }
 
-// Returns true where the final value is worse than the baseline's by more than chance.
+// Returns true if the final value is worse than the baseline's by more than chance.
 bool Loses(const Study& study, const Outcome& outcome) {
   const std::optional<Interval> interval = MeanInterval(outcome.metric_difference);
   if (!interval) return false;

@@ -65,7 +65,7 @@ const std::map<std::string, std::string, std::less<>>& LatexEscapes() {
   return kEscapes;
 }
 
-// Returns true where the hyphen at `i` is a minus sign: a number after it, no word before it.
+// Returns true if the hyphen at `i` is a minus sign: a number after it, no word before it.
 bool IsMinus(const std::string& text, size_t i) {
   if (text[i] != '-' || i + 1 == text.size()) return false;
   if (!std::isdigit(static_cast<unsigned char>(text[i + 1]))) return false;

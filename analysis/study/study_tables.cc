@@ -198,7 +198,7 @@ std::vector<Place> PricedPlaces(std::vector<Place> places) {
   return places;
 }
 
-// Explains marked names in the title, where there are any.
+// Explains marked names in the title, if there are any.
 void ExplainMark(StudyTable& table) {
   for (const std::vector<std::string>& row : table.rows) {
     for (const std::string& cell : row) {

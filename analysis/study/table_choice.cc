@@ -48,7 +48,7 @@ std::string ColumnNames(const StudyTable& table) {
   return Join(names, ", ");
 }
 
-// Returns true where the row has that text in the column, in print or in CSV.
+// Returns true if the row has that text in the column, in print or in CSV.
 bool Has(const StudyTable& table, size_t row, const NamedColumn& column, const std::string& text) {
   return table.rows[row][column.shown] == text ||
          std::ranges::any_of(column.fields,

@@ -32,7 +32,7 @@ Ranking RankingAt(const Study& study, const Place& place) {
 }
 
 // A Stretch has neighbouring places of a facet at which the same policy is the fastest, or at which
-// none can be told to be.
+// none is known to be.
 struct Stretch {
   Ranking ranking;  // that of its first place
   size_t first = 0;
@@ -67,7 +67,7 @@ std::string RangeText(const Study& study, const Facet& facet, const Stretch& str
 }
 
 // Returns the ratio of the winner to the baseline, or of the baseline to the next policy, in words;
-// "" where there is no ratio.
+// "" if there is no ratio.
 std::string LeadText(const Study& study, const Place& place, size_t winner) {
   const std::optional<size_t> base = BaselineIndex(study);
   if (!base) return "";
@@ -85,8 +85,8 @@ std::string LeadText(const Study& study, const Place& place, size_t winner) {
                      study.policies[ranking[1]]);
 }
 
-// Returns who is the fastest at a place and by how much, or who cannot be told apart. `range` says
-// where else, `at` which place this is; both may be "".
+// Returns which policy is the fastest at a place and by how much, or which ones cannot be told
+// apart. `range` says where else, `at` which place this is; both may be "".
 std::string FirstText(const Study& study, const Place& place, const Ranking& ranking,
                       const std::string& range, const std::string& at) {
   const Outcome& first = place.outcomes[ranking.order.front()];
@@ -113,7 +113,7 @@ std::string FirstText(const Study& study, const Place& place, const Ranking& ran
 constexpr const char* kMoreSeeds = " More seeds, or more frequent evaluations, may tell.";
 
 // Returns the policy with which the fastest is compared, as in verdicts on runs: the baseline, or
-// the next one where the fastest is the baseline or the baseline has no time; none if no policy is
+// the next one if the fastest is the baseline or the baseline has no time; none if no policy is
 // known to be the fastest, or if it is alone.
 std::optional<size_t> RivalOf(const Study& study, const Ranking& ranking) {
   if (!ranking.IsTold() || ranking.order.size() < 2) return std::nullopt;
@@ -202,8 +202,8 @@ std::string EvenText(const Study& study, const Facet& facet, const std::set<size
   return fmt::format(" Break-even with {}: {}.", study.baseline, JoinWords(parts));
 }
 
-// Returns whether the break-even of two policies lies on the facet's axis, of which one is the
-// baseline.
+// Returns whether the break-even of two policies, one of which is the baseline, lies on the facet's
+// axis.
 bool BreaksEven(const Study& study, const Facet& facet, size_t a, size_t b) {
   return std::ranges::any_of(BreakEvensOf(study, facet), [&](const BreakEven& even) {
     const std::string& policy = even.simulated.policy;
@@ -211,8 +211,8 @@ bool BreaksEven(const Study& study, const Facet& facet, size_t a, size_t b) {
   });
 }
 
-// Returns why the first and the last of those that are told to be the fastest are so, and what
-// would turn the order of the first, unless its break-even says that.
+// Returns why the first and the last of the policies that are found to be the fastest are that, and
+// what would turn the order of the first, unless its break-even says that.
 std::string ReasonsText(const Study& study, const Facet& facet,
                         const std::vector<Stretch>& stretches) {
   std::vector<size_t> told;

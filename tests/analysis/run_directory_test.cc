@@ -304,7 +304,7 @@ TEST_F(RunDirectoryTest, ABadManifestIsNotWritten) {
   EXPECT_TRUE(std::filesystem::is_empty(directory_));
 }
 
-// Returns the metric that stands for all in the document: "test_METRIC".
+// Returns the metric's placeholder for all metrics in the document: "test_METRIC".
 Metric Described() { return {"METRIC", "any", Metric::Better::kHigher, false}; }
 
 // Checks that the document lists each file's columns in order, as rows "| `column` | ..." below the

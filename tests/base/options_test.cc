@@ -93,7 +93,7 @@ TEST(Options, NothingIsTheEmptyText) {
   EXPECT_EQ(wheel.bolts, std::nullopt);
   EXPECT_EQ(wheel.share, std::nullopt);
   EXPECT_EQ(*wheel.pause, std::nullopt);
-  EXPECT_NE(Refusal("spokes", ""), "");  // which is no option without a value
+  EXPECT_NE(Refusal("spokes", ""), "");  // which is not an option without a value
 }
 
 TEST(Options, RefusalsNameTheKeyAndWhatIsAllowed) {

@@ -3,7 +3,7 @@
 #   starts.sh PROGRAM ...
 set -eu
 for program; do
-  libraries=$(ldd "$program")  # fails where there is no such program
+  libraries=$(ldd "$program")  # fails if there is no such program
   case $libraries in
     *libtorch*) echo "$program: loads LibTorch before it is asked to train" && exit 1 ;;
   esac

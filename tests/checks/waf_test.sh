@@ -232,7 +232,7 @@ touch "$CLONE/crash"
 fails fuzz
 complained 'the fuzzer of codec failed'
 
-# Our options may stand before and after a command; other words are passed on.
+# Our options may come before and after a command; other words are passed on.
 fresh
 succeeds --jobs=3 test -R codec --profile=debug
 called 'cmake --preset debug$'

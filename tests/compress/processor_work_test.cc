@@ -46,7 +46,7 @@ Unit Matrix() {
   return {.id = 0, .name = "u", .shape = {1024, 1024}, .offset = 0, .numel = kNumel};
 }
 
-// Draws the gradient of a step while a CountedProcessor lives, so that reading it is counted.
+// Draws the gradient of a step while a CountedProcessor exists, so that reading it is counted.
 const std::vector<float>& Gradient(int64_t step) {
   static std::map<int64_t, std::vector<float>> gradients;
   std::vector<float>& gradient = gradients[step];

@@ -99,7 +99,7 @@ class SchemeRun {
     }
     return mean;
   }
-  // True where the network summed in all collective calls; receivers then have one message.
+  // True if the network summed in all collective calls; receivers then have one message.
   bool summed() const { return summed_; }
 
  private:

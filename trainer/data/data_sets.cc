@@ -109,7 +109,7 @@ CatalogEntry Cifar100() {
           .augment = Augmentation::kCrop};
 }
 
-// Statistics of ImageNet's training images, as everybody uses them (torchvision's transforms).
+// Statistics of ImageNet's training images, as commonly used (torchvision's transforms).
 const std::vector<double> kImageMean = {0.485, 0.456, 0.406};
 const std::vector<double> kImageStddev = {0.229, 0.224, 0.225};
 

@@ -10,7 +10,7 @@ namespace legacy {
 struct DecodePool::Batch {
   std::vector<ImageJob> jobs;
   DecodedImages images;
-  bool begun = false;  // true where its memory counts as waiting
+  bool begun = false;  // true if its memory counts as waiting
   bool taken = false;
   size_t next = 0;  // first job that no thread decodes yet
   size_t running = 0;

@@ -70,7 +70,7 @@ void ReadParts(const fs::path& file,
 // Appends the words of a file, with the end of each line.
 void ReadWords(const fs::path& file, Numbering& numbering, Ids& ids) {
   const auto is_blank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n'); };
-  bool open_line = false;  // true where the line has begun
+  bool open_line = false;  // true if the line has begun
   int32_t end_of_line = -1;
   const auto end_line = [&] {
     if (end_of_line < 0) end_of_line = numbering.Add(kEndOfLine).first;

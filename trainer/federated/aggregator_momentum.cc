@@ -1,8 +1,8 @@
-// Momentum at the server. FedAvgM (Hsu, Qi, Brown, 2019): v <- momentum v + mean of the updates,
-// x <- x + rate v. DiLoCo (Douillard et al., 2023) has Nesterov's momentum in PyTorch's form, over
-// g = -mean: v <- momentum v + g, x <- x - rate (g + momentum v). Streaming DiLoCo (Douillard et
-// al., 2025, arXiv:2501.18512) does so with each fragment of the model in turn; who exchanges them
-// is exchange_training.h.
+// Momentum at the server. FedAvgM (Hsu, Qi, Brown, 2019): v <- momentum v + mean of the updates, x
+// <- x + rate v. DiLoCo (Douillard et al., 2023) has Nesterov's momentum in PyTorch's form, over g
+// = -mean: v <- momentum v + g, x <- x - rate (g + momentum v). Streaming DiLoCo (Douillard et al.,
+// 2025, arXiv:2501.18512) does so with each fragment of the model in turn; exchange_training.h
+// exchanges them.
 #include "base/error.h"
 #include "trainer/federated/aggregator_rules.h"
 

@@ -38,8 +38,8 @@ Bytes IdentityOf(int gpu) {
   return {bytes.begin(), bytes.end()};
 }
 
-// The communicator does not block, and neither does this process: whoever waits looks at the GPU,
-// at NCCL and at the group in turn.
+// The communicator does not block, and neither does this process: a thread that waits polls the
+// GPU, NCCL and the group in turn.
 class NcclCarrier : public Carrier {
  public:
   NcclCarrier(ProcessGroup& processes, int gpu) : processes_(processes), gpu_(gpu) {}

@@ -30,9 +30,9 @@ Convolution ArgumentsOf(const torch::jit::Stack& stack) {
   return c;
 }
 
-// Returns true where oneDNN has a kernel with AVX2 (jit_avx2_conv_fwd_kernel_f32::init_conf of
-// oneDNN 2.6; it is a little stricter). Where a group has one channel, and in three dimensions,
-// matrix products do not divide their sums.
+// Returns true if oneDNN has a kernel with AVX2 (jit_avx2_conv_fwd_kernel_f32::init_conf of oneDNN
+// 2.6; it is a little stricter). If a group has one channel, and in three dimensions, matrix
+// products do not divide their sums.
 bool HasKernel(const Convolution& c) {
   constexpr int64_t kVector = 8, kPixels = 3, kWidth = 7;  // of a kernel: channels, pixels, taps
   const int64_t sides = c.weight.dim() - 2;

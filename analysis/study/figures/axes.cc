@@ -29,7 +29,7 @@ constexpr std::array<Prefix, 8> kPrefixes = {{{"n", 1e-9},
 
 constexpr Prefix kUnity = {"", 1};
 
-// Returns ticks at 1, 2 and 5 of each power of ten where these are few, else at the powers alone.
+// Returns ticks at 1, 2 and 5 of each power of ten if these are few, else only at the powers.
 std::vector<double> LogarithmicTicks(double low, double high) {
   const double decades = std::log10(high / low);
   const int first = static_cast<int>(std::floor(std::log10(low)));
@@ -46,7 +46,7 @@ std::vector<double> LogarithmicTicks(double low, double high) {
   return ticks;
 }
 
-// Returns `value` with the prefix that suits `reference`. Where `plain` is true, a value below 9999
+// Returns `value` with the prefix that suits `reference`. If `plain` is true, a value below 9999
 // has no prefix.
 std::string WithPrefixOf(double value, double reference, bool plain) {
   const double magnitude = std::abs(reference);
@@ -76,7 +76,7 @@ std::string MinorTicks(double low, double high) {
   return text;
 }
 
-// True where the labels of `marks` do not overlap on the axis.
+// True if the labels of `marks` do not overlap on the axis.
 bool StandApart(const std::vector<double>& marks, double low, double high, bool logarithmic) {
   if (marks.empty() || marks.size() > 8) return false;
   const auto place = [&](double value) {

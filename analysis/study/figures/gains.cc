@@ -70,7 +70,7 @@ struct GainMap {
   std::vector<std::vector<Gain>> places;  // [row][column]; not known: not in the grid
   double span = kLeastGainSpan;
   int gaining = 0, all = 0;
-  bool bounded = false;  // true where a gain is a bound
+  bool bounded = false;  // true if a gain is a bound
 };
 
 GainMap GainMapOf(const Study& study, size_t axis, size_t reference, std::string& note) {

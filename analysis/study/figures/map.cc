@@ -1,5 +1,5 @@
 // Figures of the speed-up over the baseline on every two numeric axes: one map for each policy,
-// coloured by the logarithm of the speed-up, white at 1. Bounds are grey, as they are no results.
+// coloured by the logarithm of the speed-up, white at 1. Bounds are grey, as they are not results.
 #include <fmt/format.h>
 
 #include <algorithm>

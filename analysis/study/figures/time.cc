@@ -45,7 +45,7 @@ struct Frame {
   const Study& study;
   size_t axis;
   std::vector<PolicyGroup> groups;  // groups, which have a panel each in every facet
-  bool labelled = false;            // true where labels at the ends of curves replace a legend
+  bool labelled = false;            // true if labels at the ends of curves replace a legend
   Range x, y;
   bool logarithmic_x = false;
   std::set<size_t> with_results;  // policies that have a result and not only bounds
@@ -121,7 +121,7 @@ std::vector<Mark> MarksOf(const Frame& frame, const Facet& facet, const PolicyGr
   if (!frame.x.empty() && frame.x.high > frame.x.low) {
     for (const BreakEven& even : BreakEvensOf(frame.study, facet)) {
       const Crossover& crossover = even.simulated;
-      // Where most seeds do not cross, the mean curves do not cross either.
+      // If most seeds do not cross, the mean curves do not cross either.
       const int others = crossover.ahead + crossover.behind + crossover.unknown;
       if (!crossover.crosses() || !(crossover.seconds > 0) || crossover.crossing <= others)
         continue;

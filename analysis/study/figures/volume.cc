@@ -48,8 +48,8 @@ struct VolumePanel {
   std::vector<std::vector<VolumePoint>> curves;  // curves of each of the study's policies
 };
 
-// Returns the panels of an axis. There are none where most policies send the same along it: the
-// axis then determines something else, to which some policies adapt.
+// Returns the panels of an axis. There are none if most policies send the same along it: the axis
+// then determines something else, to which some policies adapt.
 std::vector<VolumePanel> PanelsOf(const Study& study, size_t axis, size_t limit,
                                   std::string& note) {
   std::vector<VolumePanel> panels;

@@ -3,7 +3,7 @@
 // neighbouring values.
 
 // Returns the comparison of two policies at one x with one seed. `sign` is that of the true log
-// ratio, or null where a censored time leaves it open.
+// ratio, or null if a censored time leaves it open.
 function sampleOf(x, run, base) {
   const ratio = Math.log((base.time ?? base.end) / (run.time ?? run.end));
   const sample = {x, ratio, seconds: run.time ?? run.end, exact: run.time !== null && base.time !== null, sign: null,

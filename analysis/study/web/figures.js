@@ -272,7 +272,7 @@ function stepFigure(view) {
 
 const SEEDS_OF_BAND = 3;  // fewer seeds have no band
 
-// Returns mean and band of the seeds' values of the metric. A value is null where the training
+// Returns mean and band of the seeds' values of the metric. A value is null if the training
 // diverged, and so is the mean then.
 function pointOf(values) {
   const {mean, deviation} = spreadOf(values.includes(null) ? [] : values);

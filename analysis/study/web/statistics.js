@@ -73,8 +73,8 @@ function pairedRatio(base, run) {
   return {seed: run.seed, ratio: (base.time ?? base.end) / (run.time ?? run.end), bound, range};
 }
 
-// Returns the speed-up. Runs of the same seed are pairs. `ratio` is NaN where there is no pair, or
-// where there are bounds of both kinds.
+// Returns the speed-up. Runs of the same seed are pairs. `ratio` is NaN if there is no pair, or if
+// there are bounds of both kinds.
 function speedupOf(baseRuns, runs) {
   const pairs = [];
   let missed = 0;

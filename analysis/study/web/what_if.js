@@ -1,8 +1,8 @@
 // The what-if panel asks the study's server for the times of its recorded trainings on another
-// network, or, of federated trainings, on other lines of clients. Those whose learning depends on the
-// network are planned instead: rounds without learning. docs/studies.md has the API. Where the page
-// is a file, it answers by itself (page_answers.js) if the study has trainings on one switch; else
-// the panel is disabled. Either way it says how to serve the study.
+// network, or, of federated trainings, on other lines of clients. Those whose learning depends on
+// the network are planned instead: rounds without learning. docs/studies.md has the API. If the
+// page is a file, it answers by itself (page_answers.js) if the study has trainings on one switch;
+// else the panel is disabled. Either way it says how to serve the study.
 
 const DEBOUNCE_MILLISECONDS = 150;
 
@@ -156,7 +156,7 @@ function answeredCurve(chosen) {
   });
 }
 
-// Returns a function of a series: the mean over its seeds, NaN where one has none (null).
+// Returns a function of a series: the mean over its seeds, NaN if one has none (null).
 const meanOf = (value) => ({chosen}) => {
   const values = chosen.map(value);
   return values.includes(null) ? NaN : spreadOf(values).mean;
@@ -286,7 +286,7 @@ function planTables(view, answer) {
 // Returns {answered(answer), question(), kind}.
 function makeQuestion(form, groups, ask) {
   const kind = KINDS[groups[0].kind];
-  let codecs = true;  // true where some policy encodes
+  let codecs = true;  // true if some policy encodes
   let unread = {};  // keys that the network does not read, with the reason
   const changed = () => {
     effects();
@@ -299,7 +299,7 @@ function makeQuestion(form, groups, ask) {
   const controls = [...fields, ...knobs];
   const controlOf = (key) => controls.find((control) => control.key === key);
   const FIRST_SLOWDOWN = 2;
-  // Disables controls without effect. Where workers are slow, a factor of 1 becomes FIRST_SLOWDOWN.
+  // Disables controls without effect. If workers are slow, a factor of 1 becomes FIRST_SLOWDOWN.
   function effects() {
     for (const {key, enable} of controls) enable(!(key in unread), unread[key]);
     controlOf('codec_speed')?.enable(codecs);

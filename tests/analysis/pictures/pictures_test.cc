@@ -297,7 +297,7 @@ TEST_F(PicturesTest, ASmallPartOfTheAxisIsSpreadByLogarithms) {
   EXPECT_EQ(script({1, 0.9}).find("set logscale x"), std::string::npos);
 }
 
-// A perplexity falls from thousands: its axis is logarithmic, it is no percentage, and the cost
+// A perplexity falls from thousands: its axis is logarithmic, it is not a percentage, and the cost
 // near its best value is that near the lowest.
 TEST_F(PicturesTest, ALowerMetricHasAnAxisOfItsOwn) {
   RunDirectory run = MakeRun({"dense", "topk"}, {1, 2}, {kPerplexity}, Target{"perplexity", 120});

@@ -90,7 +90,7 @@ TEST(Crossover, IsKnownToOneEvaluation) {
   EXPECT_NEAR(Against(coarse).interval->high, 1e10, 10);
 }
 
-// Where the curves hardly part at the crossing, the interval follows them beyond the neighbouring
+// If the curves hardly part at the crossing, the interval follows them beyond the neighbouring
 // values: it ends where one policy is ahead by more than an evaluation.
 TEST(Crossover, IsKnownAsFarAsTheCurvesPart) {
   Study study = OneSeed({100, 20, 10.1, 9.9, 9.8});
@@ -132,7 +132,7 @@ TEST(Crossover, TakesTheHighestOfSeveral) {
 TEST(Crossover, IsExactAtAValueOfTheGrid) {
   EXPECT_NEAR(Against(OneSeed({20, 10, 5})).x, 10, 1e-12);
   EXPECT_NEAR(Against(OneSeed({20, 10, 10, 5})).x, std::pow(10, 1.5), 1e-12);
-  // A tie at one value is no crossover.
+  // A tie at one value is not a crossover.
   EXPECT_EQ(Against(OneSeed({20, 10, 20})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({20, 10})).seeds[0].verdict, Verdict::kAhead);
   EXPECT_EQ(Against(OneSeed({10, 10})).seeds[0].verdict, Verdict::kBehind);

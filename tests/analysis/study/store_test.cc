@@ -187,7 +187,7 @@ TEST_F(StudyStoreTest, StudiesThatNoTableCanHoldAreRefused) {
             "point: got '4'; allowed: id 3, its position");
   EXPECT_THAT(error([](Study& s) { s.points[3].training = "t0"; }), HasSubstr("FOREIGN KEY"));
   EXPECT_FALSE(std::filesystem::exists(file_));
-  EXPECT_EQ(error([](Study&) {}), "no error");  // the failures left nothing behind that disturbs
+  EXPECT_EQ(error([](Study&) {}), "no error");  // the failures have no after-effects
 }
 
 TEST_F(StudyStoreTest, AFileIsNotReplaced) {

@@ -134,7 +134,7 @@ TEST(StudyFigures, GainsNameTheBestMethodWhereItIsTold) {
   EXPECT_THAT(figure.data, HasSubstr("\"-\""));
 }
 
-// Where an axis changes the bytes that are sent, each policy has a curve in ascending bytes.
+// If an axis changes the bytes that are sent, each policy has a curve in ascending bytes.
 TEST(StudyFigures, FinalMetricAgainstBytesAStep) {
   const StudyAxis density{"density", "fraction", {"10%", "1%"}, {0.1, 0.01}};
   Study study = PendingStudy({"topk", "lgreco", "dense"}, {1, 2}, {density});
@@ -287,7 +287,7 @@ TEST(StudyFigures, ShapesHaveTheFiguresOfTheirSteps) {
       EXPECT_THAT(figure.heading, Not(HasSubstr(word))) << figure.name;
     }
   }
-  // Where no axis has numbers, the parts of a step have the times.
+  // If no axis has numbers, the parts of a step have the times.
   Study names = study;
   for (StudyAxis& axis : names.axes) axis.numbers.clear();
   EXPECT_THAT(NamesOf(MakeStudyFigures(names)), ElementsAre("step-split"));

@@ -136,7 +136,7 @@ TEST_F(Files, WhatKilledWritersLeftIsRemoved) {
   const fs::path left = name;
   ASSERT_TRUE(left.filename().string().starts_with("a." + std::to_string(writer) + "-"));
   WriteWholeFile(Path("a"), "whole");
-  EXPECT_EQ(ReadWholeFile(left), "half");  // its writer lives
+  EXPECT_EQ(ReadWholeFile(left), "half");  // its writer is still running
   kill(writer, SIGKILL);
   waitpid(writer, nullptr, 0);
   EXPECT_TRUE(fs::exists(left));

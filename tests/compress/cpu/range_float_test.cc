@@ -43,7 +43,7 @@ TEST(RangeFloat, WorkedExample) {
   EXPECT_EQ(format.Decode(254), -0.25f);
 }
 
-// For a one-sided range, the base must leave all codes to P alone.
+// For a one-sided range, the base must leave all codes to P.
 TEST(RangeFloat, OneSidedRangesFillTheCodes) {
   const RangeFloat format = RangeFloat::Of(10, 6, {1, 0});
   EXPECT_EQ(format.positive, 1023);

@@ -202,7 +202,7 @@ TEST(EveryExchange, TheMeanIsOverActiveWorkersAndOthersKeepTheirState) {
     for (const int other : {0, 2}) EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
     if (std::string_view(one.text) == "terngrad-shared" ||
         std::string_view(one.text).starts_with("qsgd")) {
-      continue;  // each worker has draws of its own
+      continue;  // each worker has its own draws
     }
     if (std::string_view(one.text).starts_with("dgc")) continue;  // so is the sample
     step.info.active_workers.clear();

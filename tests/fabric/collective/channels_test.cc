@@ -489,7 +489,7 @@ TEST(Relays, KeepAnAllToAllFromTheSpines) {
   const StepTiming relayed = fabric.Run(spec, MakeFlowEngine);
   EXPECT_GT(spine_bytes(direct), 0);
   EXPECT_EQ(spine_bytes(relayed), 0);
-  // Each NIC sends 12 messages across nodes either way: the time is no less.
+  // Each NIC sends 12 messages across nodes either way: the time is not shorter than theirs.
   const TimeNs least = 12 * FlowTime({1, 10'000'000'000, 0}, 100'000, fabric.request.transport);
   EXPECT_GE(relayed.total, least);
   EXPECT_LE(relayed.total, 1.25 * least);

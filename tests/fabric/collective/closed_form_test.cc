@@ -196,7 +196,7 @@ TEST(ClosedForm, OfSumsInSwitchesHoldsWithHpcc) {
   }
 }
 
-// Where all workers start with worker 0, the last one waits for a frame to each of the others.
+// If all workers start with worker 0, the last one waits for a frame to each of the others.
 TEST(ClosedForm, OfAllToAllDependsLittleOnTheOrder) {
   for (const auto algorithm : {CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::AllToAllV}) {
     for (int workers : {2, 3, 4, 9}) {

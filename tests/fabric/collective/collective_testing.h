@@ -72,9 +72,9 @@ inline bool MayDiffer(CollectiveAlgorithm algorithm) {
 
 using Endpoints = std::bitset<256>;
 
-// Runs a collective and tracks from whom each endpoint has data. A message carries what its sender
-// knew when it sent it, so that a message that leaves too early leaves some endpoint without data
-// in the end.
+// Runs a collective and tracks from which endpoints each one has data. A message carries what its
+// sender knew when it sent it, so that a message that leaves too early leaves some endpoint without
+// data in the end.
 class Trial {
  public:
   std::function<void(const Flow&)> on_send;
@@ -86,7 +86,7 @@ class Trial {
   std::map<int, Endpoints> heard_when_done;
   int64_t most_in_flight = 0;
   int64_t flows = 0;
-  bool relays = false;  // true where workers send on what they receive before they start
+  bool relays = false;  // true if workers send on what they receive before they start
 
   void Run(const CollectiveSpec& spec, uint64_t seed) {
     const int workers = static_cast<int>(spec.bytes.size());

@@ -123,7 +123,7 @@ TEST_P(EachEngine, FollowsTheScheduleThroughOutages) {
   EXPECT_NEAR(end(kSecond / 2, 250'000), 2'125 * kMilli, 2);
   EXPECT_NEAR(end(1'200 * kMilli, 1'000'000), 3 * kSecond, 2);
   EXPECT_NEAR(end(0, 5'000'000), 12 * kSecond, 2);
-  // The same, where the engine's clock is 0 half a second later.
+  // The same, if the engine's clock is 0 half a second later.
   EXPECT_NEAR(end(0, 250'000, kSecond / 2), 1'625 * kMilli, 2);
   // A, B and A again in one process.
   EXPECT_EQ(end(0, 5'000'000), end(0, 5'000'000));

@@ -1,4 +1,4 @@
-// Attributes of maps under the names that common writers give them, and those that nobody uses.
+// Attributes of maps under the names that common writers give them, and those that no writer uses.
 #include "ns3-module/fabric/import/attributes.h"
 
 #include <cmath>

@@ -186,7 +186,7 @@ TEST(RocePacer, PacesFramesFromTheirBegin) {
   EXPECT_EQ(pacer.next, 5'000 + 800'000);
   pacer.OnRate(100'000, 5e9);
   EXPECT_EQ(pacer.next, 5'000 + 1'600'000);
-  pacer.OnRate(900'000, 1e11);  // would have been 80 ns after its begin
+  pacer.OnRate(900'000, 1e11);  // would have been 80 ns after its beginning
   EXPECT_EQ(pacer.next, 900'000);
 }
 

@@ -79,7 +79,7 @@ TEST(Oort, FollowsAnExample) {
   EXPECT_EQ(Clients(long_run.Select(1, 2, people.candidates)), (std::set<int>{0, 4}));
 }
 
-// Where several score about as much as the last of the best, they are drawn by their scores.
+// If several score about as much as the last of the best, they are drawn by their scores.
 TEST(Oort, DrawsAmongTheBest) {
   OortOptions options;
   options.explore = options.least = 0;

@@ -146,7 +146,7 @@ TEST(RoceEdges, AllFramesMarked) {
   }
 }
 
-// Around a ring of switches, where pauses alone deadlock, windows of HPCC leave no need of pauses.
+// Around a ring of switches, where pauses alone deadlock, HPCC's windows make pauses unnecessary.
 TEST(RoceEdges, HpccNeedsNoPausesAroundARing) {
   Scenario scenario;
   scenario.topology = "ring:hosts=5";

@@ -63,7 +63,7 @@ TEST(RocePaths, SprayPlacesFramesAndResendsNone) {
   }
 }
 
-// Where ECMP puts flows on one link, spray uses all.
+// If ECMP puts flows on one link, spray uses all links.
 TEST(RocePaths, SprayBeatsCollisionsOfEcmp) {
   constexpr int64_t kBytes = 4'000'000;
   const std::string options = "roce:cc=none,pfc=off";

@@ -120,7 +120,7 @@ TEST(RocePause, LostPausesCostFramesAndEndNoRun) {
 TEST(RocePause, LostResumeEndsByItself) {
   RoceRun run(Star(3, 100 * kGbps, 1000), "roce:cc=none,buffer=600KB,quanta=2000");
   DirectedLink lost = -1;
-  TimeNs paused = -1;  // begin of the last PAUSE of host 0's or 1's port
+  TimeNs paused = -1;  // beginning of the last PAUSE of host 0's or 1's port
   TimeNs silent = -1;  // from the arrival of that PAUSE to the next frame of the port
   std::array<TimeNs, 6> pauses{};
   run.ports().SetDrop([&](DirectedLink link, const packet::Frame& frame) {
@@ -204,7 +204,7 @@ TEST(RocePause, VictimsWaitBehindPauses) {
   }
 }
 
-// Where no port pauses, the six flows share only the link between the switches.
+// If no port pauses, the six flows share only the link between the switches.
 TEST(RocePause, LargeBuffersHaveNoVictims) {
   const Victims large("roce:cc=none,buffer=64MiB");
   EXPECT_NEAR(large.Rate(), 4.0 / 6, 0.01);

@@ -80,8 +80,8 @@ TEST(RoceTrains, AFlowAloneKeepsItsTime) {
   }
 }
 
-// Where the next link is faster, a train waits until no frame of it can be late, which adds 1 in
-// 100 at most: trains are as much shorter.
+// If the next link is faster, a train waits until no frame of it can be late, which adds 1 in 100
+// at most: trains are as much shorter.
 TEST(RoceTrains, WaitBeforeAFasterLink) {
   const fabric::Topology topology = fabric::RoceTrunk(1, 1, 10 * kGbps, 100 * kGbps, 1000);
   for (const auto& [bytes, train] : {std::pair{int64_t{1'000'000}, 2}, {10'000'000, 8}}) {

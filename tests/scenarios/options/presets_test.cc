@@ -52,7 +52,7 @@ TEST(Presets, LegacyAsPublished) {
 }
 
 TEST(Presets, OptionsOverrideThem) {
-  // The preset may stand anywhere in the file.
+  // The preset may be anywhere in the file.
   const Scenario scenario = ReadText("compression: {splits: 500}\npreset: paper-legacy\n");
   EXPECT_EQ(scenario.splits, std::vector<int64_t>{500});
   EXPECT_FALSE(scenario.error_feedback);

@@ -510,7 +510,7 @@ TEST_F(ScenarioFile, LayersAreReadInTheirOrder) {
   Scenario scenario;
   LoadScenario(Write("training: {batch: 4}\ninclude: scenario-base.yaml\n"), scenario);
   EXPECT_EQ(scenario.steps, 7);
-  EXPECT_EQ(scenario.batch, 4);  // the including file wins, wherever the line stands
+  EXPECT_EQ(scenario.batch, 4);  // the including file wins, wherever the line is
   // On a command line the last file wins over the others, and options over files.
   const CommandLine line = Parse({"--scenario=" + path_, "--scenario=" + base, "--steps=9"});
   EXPECT_EQ(line.scenario.batch, 3);

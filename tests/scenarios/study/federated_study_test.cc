@@ -74,7 +74,7 @@ TEST(FederatedStudy, TrainsOnEachNetworkWhereTrainingsReadIt) {
   }
 }
 
-// A collective is another training than a server, and all collectives share one.
+// A collective is a training other than that of a server, and all collectives share one.
 TEST(FederatedStudy, TrainsOnceForAllCollectives) {
   const StudyPlan plan = Plan(kCollectives);
   EXPECT_EQ(Count(plan, "dense"), 2);

@@ -21,7 +21,7 @@ using nlohmann::json;
 using test::Reply;
 using ::testing::HasSubstr;
 
-// Serves the small study on any free port, for as long as the object lives.
+// Serves the small study on any free port, for as long as the object exists.
 class RunningServer {
  public:
   RunningServer(const std::filesystem::path& study, const ServeOptions& options)

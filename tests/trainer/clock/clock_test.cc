@@ -125,8 +125,8 @@ TEST(Clock, OnlyTheLastPassOverlapsTheExchange) {
             (std::vector<TimeNs>{three.compute[0], 2 * three.compute[0]}));
 }
 
-// Where a step says how weights are updated, the clock's own kernels do not count; and a step
-// without an exchange ends with its computing.
+// If a step says how weights are updated, the clock's own kernels do not count; and a step without
+// an exchange ends with its computing.
 TEST(Clock, StepsMayHaveUpdatesOfTheirOwn) {
   const Clock clock(ToyProfile(), ToyCosts(), kNumels);
   StepWork work = ToyWork();

@@ -1,4 +1,4 @@
-// A folder that lives as long as the test, with functions that write files in it.
+// A folder that exists as long as the test, with functions that write files in it.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -227,7 +227,7 @@ TEST(DeviceTraining, HooksSeeGradientsButNoMessagesOfADevice) {
   EXPECT_NO_THROW(Make({.policy = "gravac"}, accelerator)->SetMessageHook(message_hook));
 }
 
-// LibTorch's sums have another order on a GPU: results are near, and the same from run to run.
+// LibTorch's sums have a different order on a GPU: results are near, and the same from run to run.
 TEST(DeviceTraining, OnAGpuIsNearTheHost) {
   std::string why;
   if (!OpenGpu(&why)) GTEST_SKIP() << why;

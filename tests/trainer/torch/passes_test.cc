@@ -100,7 +100,7 @@ TEST(Passes, AddUpToOneBatchOfTexts) {
 }
 
 // The sum of a step's losses at a rate that is divided by their number is their mean. LEGACY's and
-// DAWNBench's recipes are written so.
+// DAWNBench's recipes are written in this way.
 TEST(Passes, TheSumOfLossesIsTheirMeanAtAnotherRate) {
   TrainingOptions options = SmallOptions();
   options.passes = 2;

@@ -22,7 +22,7 @@ struct ExchangeTraining::Impl {
   struct Silo {
     Bytes optimizer;             // of the last task; empty: a new one
     int64_t steps = 0;           // of all its tasks
-    std::vector<float> buffers;  // statistics of batch norm, where they are its own
+    std::vector<float> buffers;  // statistics of batch norm, if they are its own
     std::vector<float> weights;  // where exchanges stream, its own; empty: the version's
   };
 

@@ -40,7 +40,7 @@ struct FederatedTraining::Impl {
   std::shared_ptr<LiveTask> Take(const FederatedKey& key);
   // Adds a counted task to the aggregator, and updates the state that its client keeps.
   void Add(const LiveTask& task);
-  // True where a client may start a task before its last one is part of a version.
+  // True if a client may start a task before its last one is part of a version.
   bool KeepsAtCount() const { return aggregator->Traits().buffer > 0; }
 
   FederatedOptions options;
@@ -58,7 +58,7 @@ struct FederatedTraining::Impl {
   WorkerPool judges;
   std::shared_ptr<ModelVersion> newest;
   std::vector<float> own;     // the server's weights, where clients decode others
-  bool decided = false;       // true where it has parameters
+  bool decided = false;       // true if it has parameters
   std::vector<double> known;  // EF21: mean over all clients of the server's copy of their state
   std::map<FederatedKey, std::shared_ptr<LiveTask>> live;
   std::vector<std::shared_ptr<LiveTask>> counted;

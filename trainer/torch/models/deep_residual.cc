@@ -54,7 +54,7 @@ class DeepResidual : public LayeredModel {
 
   struct Block {
     std::vector<ConvBn> layers;
-    ConvBn shortcut;  // null where the block's input has the shape of its output
+    ConvBn shortcut;  // null if the block's input has the shape of its output
   };
 
   void AddBlock(const std::string& name, int width, int stride, bool bottleneck) {
@@ -124,7 +124,7 @@ class SeNet18 : public LayeredModel {
     torch::nn::Conv2d conv2{nullptr};
     torch::nn::Conv2d squeeze{nullptr};
     torch::nn::Conv2d expand{nullptr};
-    torch::nn::Conv2d shortcut{nullptr};  // null where the block keeps the shape
+    torch::nn::Conv2d shortcut{nullptr};  // null if the block keeps the shape
   };
 
   void AddBlock(const std::string& name, int outputs, int stride) {

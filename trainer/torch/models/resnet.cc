@@ -90,7 +90,7 @@ class ResNet20 : public LayeredModel {
 
  private:
   struct Block {
-    ConvBn projection;  // null where the shortcut has no parameters
+    ConvBn projection;  // null if the shortcut has no parameters
     ConvBn first;
     ConvBn second;
   };
@@ -107,8 +107,7 @@ class ResNet20 : public LayeredModel {
     return block;
   }
 
-  // Returns the sum of `y` and `x`. Where `y` has more channels, `x` is added to those in the
-  // middle.
+  // Returns the sum of `y` and `x`. If `y` has more channels, `x` is added to those in the middle.
   static torch::Tensor Joined(const torch::Tensor& y, const torch::Tensor& x) {
     const int64_t added = y.size(1) - x.size(1);
     if (added == 0) return y + x;

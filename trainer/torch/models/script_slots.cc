@@ -91,7 +91,7 @@ int64_t LastElement(const torch::Tensor& tensor) {
   return last;
 }
 
-// True where no two tensors of one storage can share elements, as one ends before the next begins.
+// True if no two tensors of one storage can share elements, as one ends before the next begins.
 bool OneAfterTheOther(std::vector<const Held*> together) {
   std::ranges::sort(together, {}, [](const Held* held) { return held->tensor.storage_offset(); });
   for (size_t i = 1; i < together.size(); ++i) {

@@ -49,7 +49,7 @@ c10::TypePtr Inner(const c10::TypePtr& type) {
   return optional ? optional->getElementType() : type;
 }
 
-// Returns the elements of a value to read into; none where it is of another kind.
+// Returns the elements of a value to read into; none if it is of another kind.
 std::vector<c10::IValue> ElementsOf(const c10::IValue& value) {
   if (value.isList()) return value.toListRef().vec();
   return {};
@@ -117,7 +117,7 @@ c10::IValue ReadObject(const c10::IValue& current, StateReader& in) {
   return current;
 }
 
-// Reads a value that may be of another type than the declared one.
+// Reads a value that may be of a type other than the declared one.
 c10::IValue ReadAny(const c10::IValue& current, const c10::TypePtr& declared, StateReader& in) {
   const c10::TypePtr type = Inner(declared);
   switch (in.Number("kind of a value", kKinds - 1)) {

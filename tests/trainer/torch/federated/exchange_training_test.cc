@@ -388,7 +388,7 @@ TEST_F(Exchanging, FragmentsAddUpToTheModel) {
         layers.insert(layers.end(), bucket.layers.begin(), bucket.layers.end());
       }
     }
-    // A fragment has a message of its own of each unit.
+    // A fragment has its own message of each unit.
     const int64_t more = std::ssize(training->units()) - std::ssize(dense->units());
     EXPECT_EQ(bytes, whole + more * kHeaderBytes);
     EXPECT_EQ(more, scope == Scope::kLayer ? 0 : 3);

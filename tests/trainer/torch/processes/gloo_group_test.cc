@@ -35,7 +35,7 @@ std::vector<Launch> Launches() {
 
 Bytes Filled(size_t size, int with) { return Bytes(size, std::byte(with)); }
 
-// A CountedCarrier has the threads meet in another place than the group.
+// A CountedCarrier has the threads meet in a place other than the group's.
 class CountedCarrier : public Carrier {
  public:
   CountedCarrier(ProcessGroup& place, std::vector<size_t>& lengths)
