@@ -83,7 +83,8 @@ Table MetricTable(const Summary& summary) {
   return table;
 }
 
-// The table of what a federated run took to reach its target.
+// The table of the rounds, and of the USD and client hours, after which a federated run reached its
+// target.
 Table TargetTable(const Summary& summary) {
   Table table{"What the target took", {"method", "rounds"}, {}};
   if (summary.priced) table.header.emplace_back("USD");
@@ -109,7 +110,7 @@ std::string StepSpeedup(const Summary& summary, const PolicySummary& policy) {
   return Fixed(ratio, Decimals(ratio, kRatioDigits));
 }
 
-// The time of a step comes first where the run has only times.
+// The time of a step comes first if the run has only times.
 Table VolumeTable(const Summary& summary, bool times_alone) {
   Table table{times_alone ? "The mean step in ms, and volume against dense fp32"
                           : "Volume against dense fp32, and the mean step in ms",

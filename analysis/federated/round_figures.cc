@@ -276,7 +276,7 @@ struct Waits {
   std::array<double, 4> parts{};  // download, work, upload of the critical task, after its arrival
   double opening = 0;             // handshakes and slow start
   double shared = 0;              // rates below the mean, and sharing lines
-  bool splits = false;            // true where predictions have handshakes and slow start
+  bool splits = false;            // true if predictions have handshakes and slow start
   double rounds = 0;              // rounds that an arrival ended
   double slow = 0;                // rounds that one of the slow clients ended
   std::map<std::string, int64_t> by_group;

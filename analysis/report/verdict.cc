@@ -162,7 +162,7 @@ std::string NobodyText(const Summary& summary) {
   return text + ". A longer training or an easier --target can tell.";
 }
 
-// Returns what one policy alone has shown.
+// Returns the verdict on a run with a single policy.
 std::string AloneText(const Race& race, const Summary& summary) {
   const PolicySummary& policy = race.first();
   std::string text =

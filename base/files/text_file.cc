@@ -22,7 +22,7 @@ struct CloseGzip {
 
 using GzipFile = std::unique_ptr<gzFile_s, CloseGzip>;
 
-// `option` names what the file was given for; "": a topology.
+// `option` is the option that the file was given for; "": a topology.
 [[noreturn]] void ThrowUnreadable(const std::string& option, const std::string& path,
                                   const std::string& reason) {
   if (option.empty()) {

@@ -94,7 +94,7 @@ void Kimad::OnFeedback(const StepFeedback& feedback) {
   if (!KnowsBudget() && announced) seconds_ = feedback.communication_seconds;
 }
 
-// Options are in ascending order of what they send.
+// Options are in ascending order of the bytes that they send.
 Choices Kimad::Uniform(double budget) const {
   size_t best = 0;
   for (size_t option = 1; option < grid().Options(); ++option) {

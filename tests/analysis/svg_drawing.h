@@ -46,7 +46,8 @@ struct DrawnLine {
   std::string dashes;  // "" for a solid line
 };
 
-// A DrawnPlot is what one part of a `plot` command drew: "'tta.dat' index 3 using 1:2", or a title.
+// A DrawnPlot is the drawing of one part of a `plot` command: "'tta.dat' index 3 using 1:2", or a
+// title.
 struct DrawnPlot {
   std::string source;
   std::vector<DrawnMark> marks;

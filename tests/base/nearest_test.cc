@@ -1,4 +1,4 @@
-// Names that are not known, and what may be meant.
+// Names that are not known, and the names that may be meant.
 #include "base/nearest.h"
 
 #include <gtest/gtest.h>

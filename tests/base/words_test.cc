@@ -13,7 +13,7 @@ TEST(Words, Utf8IsWhatUnicodeAdmits) {
                            "\xEF\xBF\xBF", "\xF0\x90\x80\x80", "\xF4\x8F\xBF\xBF", "a\xC3\xA9z"}) {
     EXPECT_TRUE(IsUtf8(text)) << text;
   }
-  // Lone and missing continuations, overlong forms, surrogates, and what is above U+10FFFF.
+  // Lone and missing continuations, overlong forms, surrogates, and values above U+10FFFF.
   for (const char* text : {"\x80", "a\xC3", "\xC0\x80", "\xC1\xBF", "\xE0\x9F\xBF", "\xED\xA0\x80",
                            "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80", "\xF5\x80\x80\x80", "\xC3(a"}) {
     EXPECT_FALSE(IsUtf8(text)) << text;

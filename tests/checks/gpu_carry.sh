@@ -4,7 +4,7 @@
 # GPU all must work up to the first call of the device:  gpu_carry.sh ROOT
 set -eu
 root=$1
-bare=$(mktemp -d "$root/build/bare.XXXXXX")  # a neighbour of what is linked
+bare=$(mktemp -d "$root/build/bare.XXXXXX")  # next to the files that are linked
 trap 'rm -rf "$bare"' EXIT
 
 fail() {

@@ -228,8 +228,8 @@ void ExpectPolicy(const Case& one, const char* policy_text) {
 }
 
 TEST(ProcessorWork, PoliciesMoveWhatIsCharged) {
-  // What will be compressed is computed in a vector of its own, for policies that read only the
-  // gradient as well.
+  // The values to be compressed are computed in a separate vector, also for policies that read only
+  // the gradient.
   ExpectPolicy({"topk", true, 4 * kTables + 124, "tables; a vector"}, "lgreco");
   ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco:source=mean");
   ExpectPolicy({"topk", true, 8 * kTables + 124, "tables; a vector"}, "lgreco-accordion");

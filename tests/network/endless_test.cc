@@ -94,7 +94,7 @@ TEST(Endless, PatternsHaveNoEnd) {
     const bool incast = std::string(pattern).starts_with("incast");
     const ThroughputWindow window =
         WindowsOf("", {{"pattern", pattern}, {"topo", "star"}, {"workers", "4"}}).at(5);
-    // ACKs of what a host receives take their part of what it sends.
+    // ACKs of the data that a host receives take their part of its uplink.
     EXPECT_NEAR(window.Total() / ((incast ? 1 : 4) * (incast ? kPayload : kShared)), 1, 0.02)
         << pattern;
     EXPECT_NEAR(window.Fairness(), 1, 1e-4);

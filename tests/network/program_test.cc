@@ -68,7 +68,7 @@ TEST_F(NetworkProgram, WithoutOptionsItRunsEveryFidelity) {
   EXPECT_EQ(Files(), 0u);
 }
 
-// With ns-3, on an idle star, the fidelities agree up to what TCP adds.
+// With ns-3, on an idle star, the fidelities agree up to the time that TCP adds.
 TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
   if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
   const Result result =
@@ -83,7 +83,7 @@ TEST_F(NetworkProgram, FidelitiesAgreeOnAStar) {
   }
 }
 
-// RoCEv2 in an incast: fidelities agree, and what switches did is in the table and the files.
+// RoCEv2 in an incast: fidelities agree, and the events of switches are in the table and the files.
 TEST_F(NetworkProgram, RoceSaysWhatSwitchesDid) {
   if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
   const std::string line =

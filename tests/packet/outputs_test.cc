@@ -47,8 +47,8 @@ TimeNs Simulated(const fabric::EngineFactory& factory, const Fabric& fabric) {
   return burst.arrived[0];
 }
 
-// NetAnim needs most modules of ns-3, which would be most of what starting a program takes. Other
-// tests load it, so this one is the first.
+// NetAnim needs most modules of ns-3, which would take most of the time of starting a program.
+// Other tests load it, so this one is the first.
 TEST_F(OutputsTest, NetAnimIsLoadedWhenItsFileIsAskedFor) {
   const auto loaded = [] { return Read("/proc/self/maps").find("netanim") != std::string::npos; };
   fabric::MakePacketEngineFactory({Path("ring"), Path("flows.xml"), ""});

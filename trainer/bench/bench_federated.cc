@@ -41,7 +41,7 @@ struct Settings {
   std::string folder;
 };
 
-// A Cost is what one turn took.
+// A Cost is the time that one turn took, on the wall clock and on processors.
 struct Cost {
   double wall = 0;
   double processor = 0;

@@ -57,8 +57,8 @@ struct DecodedPart {
   }
 };
 
-// A Window is what a decoder is asked for: columns [left, right) and rows [top, bottom) of the
-// reduced image.
+// A Window is the part that a decoder is asked for: columns [left, right) and rows [top, bottom) of
+// the reduced image.
 struct Window {
   int left = 0;
   int top = 0;

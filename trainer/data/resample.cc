@@ -135,7 +135,7 @@ LEGACY_INLINE void SplitRow(const float* pixels, int size, uint8_t* bytes, uint8
   for (int x = 0; x < size; ++x) blue[x] = bytes[4 * x + 2];
 }
 
-// What ResampleRows reads and writes.
+// The data that ResampleRows reads and writes.
 struct RowWork {
   const uint8_t* pixels;  // of the first column that is read
   size_t stride;

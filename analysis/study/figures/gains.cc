@@ -29,7 +29,7 @@ constexpr size_t kRows = 24;          // most rows
 constexpr double kLeastGainSpan = 1;  // least range of the colours, in factors of 2
 constexpr double kDarkGain = 0.6;     // part of the span above which a cell is dark
 
-// A Gain is what a place shows.
+// A Gain is the result that a place shows.
 struct Gain {
   bool known = false;    // some policies have reached the target with all seeds, or none has
   bool reached = false;  // some have

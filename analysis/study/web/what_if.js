@@ -13,8 +13,8 @@ const FIDELITY = {key: 'fidelity', label: 'Fidelity', options: ['flow', 'analyti
 // Any other topology, and a file, may be typed.
 const TOPOLOGIES = ['star', 'fat-tree', 'fat-tree:k=8', 'leaf-spine', 'leaf-spine:oversubscription=4', 'ring', 'torus',
                     'dragonfly', 'dumbbell', 'rail-optimised', 'nodes'];
-// What the panel of each kind of trainings asks: sliders, texts and choices, and the parts of the
-// time that it shows.
+// The questions of the panel of each kind of trainings: sliders, texts and choices, and the parts
+// of the time that it shows.
 const KINDS = {
   workers: {
     legend: 'Another network',

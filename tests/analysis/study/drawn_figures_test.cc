@@ -34,7 +34,7 @@ using ::testing::StartsWith;
 
 constexpr double kTolerance = 0.6;  // points; gnuplot rounds places
 
-// A DrawnBlock is a block of a data file with what was drawn from it in its panel.
+// A DrawnBlock is a block of a data file, with the plots that were drawn from it in its panel.
 struct DrawnBlock {
   std::string heading;
   std::vector<std::vector<std::string>> rows;

@@ -267,8 +267,8 @@ TEST(StudyFigures, AMetricThatIsNoFractionHasItsOwnAxis) {
             Named(MakeStudyFigures(accuracy), "tta-bandwidth").data);
 }
 
-// A study of shapes trains nothing: what compares times to the target compares mean times of a
-// step, and says so.
+// A study of shapes trains nothing: figures that compare times to the target compare mean times of
+// a step, and say so.
 TEST(StudyFigures, ShapesHaveTheFiguresOfTheirSteps) {
   const Study study = InShapes(MakeStudy());
   const std::vector<StudyFigure> figures = MakeStudyFigures(study);

@@ -65,7 +65,7 @@ TEST(TableChoice, KnowsTheNamesOfCsv) {
       Chosen(Times(), {{"topk"}, {"policy", "speedup_low", "speedup", "speedup_high"}});
   EXPECT_THAT(MarkdownOf(table), HasSubstr("\n| method | speed-up over dense |\n|---|---:|\n"));
   EXPECT_THAT(CsvOf(table), HasSubstr("policy,speedup_low,speedup,speedup_high\ntopk,"));
-  // What was chosen can be chosen from again.
+  // A chosen table can be chosen from again.
   EXPECT_EQ(CsvOf(Chosen(table, {{}, {"speed-up over dense"}})),
             CsvOf(Chosen(Times(), {{"topk"}, {"speedup_low", "speedup", "speedup_high"}})));
 }

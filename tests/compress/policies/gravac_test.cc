@@ -250,8 +250,8 @@ TEST(Gravac, EstimatesAreChargedAsOneTable) {
   EXPECT_EQ(work[1].elements, 20300);
 }
 
-// What is compared with eps is logged: the moving average of the steps' gains, which workers' sums
-// in the agreement give, and not the gain of the step in which a window ends.
+// The value that is compared with eps is logged: the moving average of the steps' gains, which
+// workers' sums in the agreement give, and not the gain of the step in which a window ends.
 TEST(Gravac, LogsTheAverageThatItCompares) {
   test::PolicyDriver driver("gravac:eps=0,window=4,theta_min=10,theta_max=10", "topk", Context());
   double average = 0, gain = 0;

@@ -273,7 +273,7 @@ TEST(Channels, UseAllNicsOfANode) {
   EXPECT_GT(static_cast<double>(one) / static_cast<double>(four), 3.5);
 }
 
-// What the closed form calls bytes, and what the simulation sends: lines with their flags.
+// The closed form counts, and the simulation sends, whole lines with their flags.
 TEST(Protocols, SendWholeLinesWithTheirFlags) {
   EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::None).Sent(1001), 1001);
   EXPECT_EQ(CostsOf(ProtocolFamily::Ring, Protocol::Simple).Sent(1001), 1001);

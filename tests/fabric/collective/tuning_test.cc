@@ -68,7 +68,8 @@ TEST(NcclModel, IsNcclsFormula) {
   EXPECT_FALSE(NcclMicroseconds(SpecFor(RingAllReduce, Protocol::None, 4, kMiB), kH100));
 }
 
-// What nccl-tests #309 reports of 8 H100: a ring by LL up to 1 MiB, and NVLS from 2 MiB on.
+// The choices that nccl-tests #309 reports for 8 H100: a ring by LL up to 1 MiB, and NVLS from 2
+// MiB on.
 TEST(NcclModel, ChoosesAsNcclDidOnOneNode) {
   for (int64_t bytes = 8; bytes <= (int64_t{16} << 30); bytes *= 2) {
     const NcclChoice choice = Choice(1, bytes);

@@ -342,7 +342,7 @@ TEST(FlowEngine, NewConnectionsDrawTheirLosses) {
   EXPECT_NEAR(run(5'000'000, 1) * 1.31 / std::sqrt(1e-3) / 5'000'000, 1, 0.03);
 }
 
-// A bucket of 3,000 bytes at 1 byte a microsecond: what finds it full is 3 ms early.
+// A bucket of 3,000 bytes at 1 byte a microsecond: a flow that finds it full is 3 ms earlier.
 TEST(FlowEngine, TokensSendAtOnceAndComeBackWhileIdle) {
   Topology topology;
   topology.AddHost("a");

@@ -311,7 +311,7 @@ TEST(DcqcnFixedPoint, GivesTheRateAtConstantMarks) {
   }
 }
 
-// What flows do, over what the closed form says.
+// Figures of the flows, divided by those of the closed form.
 struct Compared {
   double rate;
   double marks;

@@ -106,7 +106,7 @@ TEST(Telemetry, BitsRoundTrip) {
   EXPECT_EQ(back.time, 123'456'000);
   EXPECT_EQ(back.sentBytes, 7'812 * 128);
   EXPECT_EQ(back.queuedBytes, 80'000);
-  for (uint64_t i = 0; i < 1000; ++i) {  // what the bits say has these bits
+  for (uint64_t i = 0; i < 1000; ++i) {  // the decoded value is encoded to the same bits
     const uint64_t any = HashWords({i});
     EXPECT_EQ(EncodeIntRecord(DecodeIntRecord(any)), any);
   }

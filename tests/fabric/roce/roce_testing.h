@@ -44,7 +44,7 @@ class QueuePairOf {
   State& state() { return *state_; }
   bool AtBeginOfMemory() const { return static_cast<const void*>(state_) == memory_.data(); }
 
-  // Calls what is due up to `now`, as a NIC does.
+  // Makes the calls that are due up to `now`, as a NIC does.
   void Advance(Picoseconds now) {
     while (state_->timer <= now) control_->OnTimer(*state_, state_->timer);
   }
@@ -78,7 +78,7 @@ struct OneQueue {
   EcnThresholds ecn = {1e18, 2e18, 1};
   Picoseconds secondStarts = 0;
   Picoseconds until = 50'000 * kUs;
-  Picoseconds from = 20'000 * kUs;  // of what is measured
+  Picoseconds from = 20'000 * kUs;  // beginning of the measurement
 };
 
 struct OneQueueResult {

@@ -43,7 +43,7 @@ class Records : public TaskListener {
   }
 };
 
-// What a test varies. Without bytes the network is infinite.
+// The settings that a test varies. Without bytes the network is infinite.
 struct TaskCase {
   int64_t clients = 10;
   std::string population = "broadband";

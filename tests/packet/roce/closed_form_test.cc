@@ -47,7 +47,7 @@ TEST(RoceClosedForm, OneFlowIsExact) {
   }
 }
 
-// The fidelities agree on what a flow on an idle path takes, with the delay of each switch.
+// The fidelities agree on the time of a flow on an idle path, with the delay of each switch.
 TEST(RoceClosedForm, SwitchesDelayFlowsAtAllFidelities) {
   for (const int links : {1, 2, 5}) {
     for (const int64_t bytes : {1, 4096, 1'000'003}) {

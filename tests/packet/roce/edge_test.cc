@@ -160,7 +160,8 @@ TEST(RoceEdges, HpccNeedsNoPausesAroundARing) {
   EXPECT_EQ(run.Pauses(), 0);
 }
 
-// A message is withdrawn after 100 us; what left before is carried, and the next one follows.
+// A message is withdrawn after 100 us; the frames that left before are carried, and the next
+// message follows.
 class Withdrawn : public fabric::FlowGraph {
  public:
   void OnStart(fabric::FlowSink& sink) override {
@@ -186,7 +187,7 @@ class Withdrawn : public fabric::FlowGraph {
   TimeNs arrived = -1;
 };
 
-// Withdraws from an engine with that transport. What has begun to leave is whole trains.
+// Withdraws from an engine with that transport. Only whole trains have begun to leave.
 void Withdraw(const std::string& transport, Withdrawn& graph, int train = 1) {
   Scenario scenario;
   scenario.workers = 2;

@@ -1,4 +1,4 @@
-// What a flow over RoCEv2 says of itself: its rate, its CNPs, and the pauses that held it up.
+// The record of a flow over RoCEv2: its rate, its CNPs, and the pauses that held it up.
 #include "tests/packet/roce/roce_run.h"
 
 namespace legacy::packet_test::flow_record_test {

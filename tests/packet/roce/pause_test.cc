@@ -103,7 +103,7 @@ TEST(RocePause, BuffersWithoutRoomForAFrameAreRefused) {
   EXPECT_EQ(message("buffer=1MB", 4174), "no error");
 }
 
-// A link that loses frames loses pauses, too: what then finds no room is sent again.
+// A link that loses frames loses pauses, too: frames that then find no room are sent again.
 TEST(RocePause, LostPausesCostFramesAndEndNoRun) {
   const fabric::Topology star = Star(5, 100 * kGbps, 1000).WithLinks([](int, fabric::Link& link) {
     link.ports[1].errorRate = link.a == 4 ? 0 : 0.5;

@@ -1,5 +1,5 @@
-// What clients are charged is the work of what they run: each message that they decode, each local
-// step, and their update.
+// Clients are charged the work of everything that they run: each message that they decode, each
+// local step, and their update.
 #include "scenarios/federated/client_clock.h"
 
 #include <gtest/gtest.h>

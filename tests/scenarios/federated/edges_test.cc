@@ -1,4 +1,4 @@
-// Plans at the edges of what they take: one client, a hundred thousand, months, and lines that end.
+// Plans at the limits of their input: one client, a hundred thousand, months, and lines that end.
 #include <gtest/gtest.h>
 
 #include "scenarios/federated/plan.h"
@@ -83,7 +83,7 @@ TEST(Edges, MonthsAreExact) {
                              {"client-seconds", seconds}});
     return plan.rounds.back().row.end;
   };
-  // 34.7 days: the transfers take what they take without work, to the nanosecond.
+  // 34.7 days: the transfers take as long as without work, to the nanosecond.
   EXPECT_EQ(end("1e6") - end("0"), TimeNs{3'000'000} * 1'000'000'000);
 }
 

@@ -39,7 +39,7 @@ const Texts kPhones = {
     {"dropout", "0.05"},           {"availability", "nightly:chance=1,length=20h"},
     {"server-price", "0.09/0.01"}, {"price", "0.02"}};
 
-// Alone, a task takes what was predicted: here the second one, before which its client was idle.
+// Alone, a task takes the predicted time: here the second one, before which its client was idle.
 TEST(Plan, PredictsWhatALoneTaskTakes) {
   const char* const kLines[] = {
       "broadband:down=30Mbps,up=7Mbps,delay=23ms",
@@ -293,7 +293,7 @@ TEST(Plan, UtilisationIsWorkOverWorkAndExchange) {
   const PlannedRound& round = plan.rounds.front();
   const double seconds = Seconds(round.row.end - round.row.start);
   EXPECT_NEAR(round.work_seconds / round.counted_seconds, 2280 / seconds, 1e-9);
-  // Each way takes 10.2 GB x 1502 / 1448 at 1 Gbit/s, less what ACKs take of neither.
+  // Each way takes 10.2 GB x 1502 / 1448 at 1 Gbit/s, and ACKs take nothing of either.
   EXPECT_NEAR(seconds, 2280 + 2 * 10.2e9 * 8 / 1e9 * 1502 / 1448, .02 * seconds);
 }
 

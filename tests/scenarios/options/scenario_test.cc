@@ -164,7 +164,7 @@ TEST_F(ScenarioFile, ATransportIsATextOrAMapOfItsOptions) {
   const auto transport = [&](const std::string& text) {
     Scenario scenario;
     LoadScenario(Write("network: {transport: " + text + "}\n"), scenario);
-    // What is printed reads back.
+    // The printed text reads back to the same scenario.
     Scenario read;
     LoadScenario(Write(PrintScenario(scenario)), read);
     EXPECT_EQ(read.transport.text(), scenario.transport.text());
@@ -213,7 +213,7 @@ TEST_F(ScenarioFile, ATargetIsATextOrAMapOfOneMetric) {
   EXPECT_NE(Load("training: {target: {}}\n").find("0 metrics"), std::string::npos);
   EXPECT_NE(Load("training: {target: {top5: high}}\n").find("training.target: got 'top5=high'"),
             std::string::npos);
-  // What is printed reads back.
+  // The printed text reads back to the same scenario.
   Scenario scenario;
   scenario.target = "top5=90%";
   Scenario read;
@@ -390,7 +390,7 @@ TEST(ScenarioOptions, StepsMayBeEpochs) {
   EXPECT_NE(MessageOf([&] { ValidateScenario(scenario); }).find("decay_steps"), std::string::npos);
 }
 
-// Earlier versions trained with what each library found.
+// Earlier versions trained with the instructions that each library found.
 TEST(ScenarioOptions, ATrainingWithoutAProcessorIsNative) {
   Scenario scenario;
   EXPECT_EQ(scenario.processor.text(), "portable");

@@ -53,7 +53,7 @@ class ProcessesTest : public ProgramTest {
     EXPECT_GE(files, 7);
   }
 
-  // Starts the program; what it prints goes to the file "NAME.txt".
+  // Starts the program; its output goes to the file "NAME.txt".
   pid_t Start(const std::string& name, const std::string& options) {
     const pid_t pid = fork();
     if (pid != 0) return pid;

@@ -202,7 +202,7 @@ TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewher
   EXPECT_LT(std::abs(std::stod(row.substr(row.rfind(',') + 1))), 0.05);
 }
 
-// The two fidelities agree on an idle star up to what TCP adds.
+// The two fidelities agree on an idle star up to the time that TCP adds.
 TEST_F(ProgramTest, FidelitiesAgreeOnAnIdleStar) {
   if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
   const auto seconds = [&](const std::string& fidelity) {

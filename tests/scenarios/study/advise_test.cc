@@ -241,7 +241,7 @@ TEST_F(AdviseTest, AChosenTargetIsEasierInEitherDirection) {
     return ChooseTarget({WriteTraining(folder_ / "one", metric, one),
                          WriteTraining(folder_ / "other", metric, other)});
   };
-  // 0.9 x 0.5 of the worse seed; 200 / 0.9 = 222.2, rounded to what is easier.
+  // 0.9 x 0.5 of the worse seed; 200 / 0.9 = 222.2, rounded to the easier side.
   EXPECT_EQ(chosen(accuracy, {0.1, 0.5, 0.5, 0.5}, {0.8, 0.8, 0.8}), "45%");
   EXPECT_EQ(chosen(perplexity, {900, 200, 200, 200}, {150, 150, 150}), "223");
   EXPECT_EQ(chosen(perplexity, {1.71, 1.71, 1.71}, {1.5}), "1.9");

@@ -104,7 +104,7 @@ TEST(Clock, AllKernelsOfTheUpdateCount) {
   EXPECT_THROW(Clock(ToyProfile(), ToyCosts(), kNumels, {}, {"optimizer.adam"}), Error);
 }
 
-// All passes but the last come before it, each with a sum of gradients: 10 elements in 110 ns.
+// All passes except the last come before it, each with a sum of gradients: 10 elements in 110 ns.
 TEST(Clock, OnlyTheLastPassOverlapsTheExchange) {
   Profile profile = ToyProfile();
   profile.kernels["accumulate"] = {100e-9, 1e-9};

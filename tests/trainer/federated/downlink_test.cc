@@ -70,8 +70,8 @@ TEST(Downlink, RoundsToHalfPrecision) {
             "at 65504");
 }
 
-// A client that decodes what it missed has the server's weights, whenever it takes part, and gets
-// the shorter of that and the whole.
+// A client that decodes the messages that it missed has the server's weights, whenever it takes
+// part, and gets the shorter of these messages and the whole model.
 TEST(Downlink, IsTheSameAtServerAndClientsAfterAnyPattern) {
   for (const char* text : {"delta:topk@10%", "delta:randomk@20%", "delta:topk+rbf:bits=8@5%",
                            "delta:topk:vectors=off@10%", "delta:sign", "delta:sidco@5%",

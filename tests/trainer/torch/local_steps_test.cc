@@ -238,8 +238,8 @@ class CountingAccelerator : public test::EmulatedAccelerator {
   Passes passes;
 };
 
-// What is charged over some steps is what a device does: kernels are counted by their calls, and
-// LibTorch's operations on whole models by its observers.
+// The work that is charged over some steps is the work that a device does: kernels are counted by
+// their calls, and LibTorch's operations on whole models by its observers.
 TEST(LocalSteps, TheClockChargesWhatIsDone) {
   constexpr int kSteps = 6;
   const auto device = std::make_shared<CountingAccelerator>();

@@ -10,7 +10,7 @@
 namespace legacy {
 namespace {
 
-// Adds the bytes of messages to what a task sends.
+// Adds the bytes of messages to the bytes that a task sends.
 void AddBytes(const EncodedUpdate& encoded, FederatedResult& result) {
   result.unit_bytes.resize(encoded.messages.size());
   for (size_t u = 0; u < encoded.messages.size(); ++u) {

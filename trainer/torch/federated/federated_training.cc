@@ -66,7 +66,7 @@ struct FederatedTraining::Impl {
   std::vector<double> buffer_sum;
   double weight_sum = 0;
 
-  std::unique_ptr<TaskPool> pool;  // which ends before what its tasks read
+  std::unique_ptr<TaskPool> pool;  // destroyed before the data that its tasks read
 };
 
 FederatedTraining::Impl::Impl(const FederatedOptions& chosen, const Task& chosen_task,

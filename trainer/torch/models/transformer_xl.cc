@@ -157,8 +157,8 @@ class TransformerXl : public Model {
     return layer.norm2(attended + Drop(layer.outer(hidden)));
   }
 
-  // Moves row i of [n, heads, length, reach] to the left by length - 1 - i. What comes in from the
-  // right is masked afterwards.
+  // Moves row i of [n, heads, length, reach] to the left by length - 1 - i. The values that come in
+  // from the right are masked afterwards.
   static torch::Tensor Shifted(const torch::Tensor& x) {
     const int64_t n = x.size(0), heads = x.size(1), length = x.size(2), reach = x.size(3);
     const torch::Tensor padded = torch::constant_pad_nd(x, {1, 0});

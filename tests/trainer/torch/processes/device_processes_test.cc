@@ -73,7 +73,7 @@ std::unique_ptr<Training> Make(const Case& what, std::shared_ptr<Accelerator> ac
                                     std::move(scheme));
 }
 
-// What a training did, in one of its processes.
+// The results of a training in one of its processes.
 struct Course {
   std::vector<double> losses;
   std::vector<std::string> work;  // of process 0

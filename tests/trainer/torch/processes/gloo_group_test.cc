@@ -67,7 +67,8 @@ class GlooGroupTest : public testing::Test {
   ThreadProcesses threads_{kProcesses};
 };
 
-// What a carrier gathers is padded to the longest and cut again; what is short does without it.
+// Messages that a carrier gathers are padded to the longest and cut again; short ones do without a
+// carrier.
 TEST_F(GlooGroupTest, ACarrierTakesWhatIsLong) {
   std::vector<std::vector<size_t>> lengths(kProcesses);
   const std::string reason = threads_.Run([&](int rank) {

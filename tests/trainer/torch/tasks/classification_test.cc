@@ -1,4 +1,4 @@
-// What images are judged by, and folders of images as a task.
+// The metrics of images, and folders of images as a task.
 #include "trainer/torch/tasks/classification.h"
 
 #include <gmock/gmock.h>
