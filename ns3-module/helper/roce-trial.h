@@ -111,7 +111,7 @@ Topology RoceStar(int hosts, int64_t rate, TimeNs delay);
  */
 Topology RoceTrunk(int left, int right, int64_t rate, int64_t trunk, TimeNs delay);
 
-/// A RandomRoceCase is a random small fabric with random incasts: rates, delays, buffers and times.
+/// A RandomRoceCase is a random small fabric with random incasts, rates, delays and buffers.
 struct RandomRoceCase
 {
     /// Returns a number from `least` to `most`.

@@ -11,7 +11,8 @@
 namespace legacy {
 namespace {
 
-// A flow's share of the NIC carries at least this many messages in a window.
+// A flow's share of the NIC carries at least this many messages in a window, unless a message would
+// be smaller than a segment.
 constexpr int64_t kMessagesInWindow = 32;
 
 // A Path has the limits of a flow on its route.

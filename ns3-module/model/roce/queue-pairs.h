@@ -134,7 +134,8 @@ class QueuePairs
      * \param link paused port at which a frame of it waits
      * \param hop number of that port on the way of ECMP
      * \param root port whose queue is the cause of the pause
-     * \return true if the root is not on the rest of any of its ways, and no port there is full
+     * \return true if the root is neither that port nor on the rest of any of its ways, and no port
+     *         there is full
      */
     bool
     IsInnocent(const QueuePair& pair, DirectedLink link, std::size_t hop, DirectedLink root) const;

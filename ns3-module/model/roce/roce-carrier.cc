@@ -225,7 +225,7 @@ DirectedLink RoceCarrier::NextLink(const Frame& frame, int node)
     return m_pairs.NextLink(frame, node);
 }
 
-void RoceCarrier::OnCardEvent(RoceEventKind kind, uint32_t a)
+void RoceCarrier::OnNicEvent(RoceEventKind kind, uint32_t a)
 {
     if (m_failed)
     {

@@ -61,7 +61,7 @@ class RoceEnds
      * \param kind what happened
      * \param a see RoceEventKind
      */
-    virtual void OnCardEvent(RoceEventKind kind, uint32_t a) = 0;
+    virtual void OnNicEvent(RoceEventKind kind, uint32_t a) = 0;
     /**
      * Called when the run cannot continue.
      * \param message the reason

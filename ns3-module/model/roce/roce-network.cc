@@ -75,7 +75,7 @@ void RoceNetwork::OnEvent(RoceEventKind kind, uint32_t a, uint32_t b)
         Serve(m_pauses.OnStorm());
         break;
     default:
-        m_ends->OnCardEvent(kind, a);
+        m_ends->OnNicEvent(kind, a);
     }
 }
 
@@ -174,8 +174,8 @@ uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
     }
     from = std::max(from, port.pause.Resumed());
     // If a NIC sends through the port of a switch, both take turns.
-    const bool cardFirst = port.data && m_ends->IsReady(link);
-    uint32_t frame = cardFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
+    const bool nicFirst = port.data && m_ends->IsReady(link);
+    uint32_t frame = nicFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
     port.data = frame != Frame::kNone;
     if (frame == Frame::kNone)
     {

@@ -70,7 +70,7 @@ class RoceNetwork : private RoceEventSink
      */
     void Serve(DirectedLink link);
     /**
-     * Calls OnCardEvent at a time.
+     * Calls OnNicEvent at a time.
      * \param at time that is not before now
      * \param kind of the event
      * \param a see RoceEventKind

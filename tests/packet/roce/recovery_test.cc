@@ -68,7 +68,7 @@ TEST(RoceRecovery, TailsEndByTimeOut) {
     EXPECT_EQ(flow.run.Run({{0, 1, kMtu}}).size(), 1u);
   }
   {
-    OneFlow flow;  // the NAK is lost, and with it what followed the lost frame
+    OneFlow flow;  // a frame and its NAK are lost, and the receiver drops what follows
     int naks = 0;
     const TimeNs time = flow.Time([&](DirectedLink link, const Frame& frame) {
       return (link == kFirst && frame.kind == FrameKind::Data && frame.psn == 98 && naks == 0) ||
