@@ -1,0 +1,34 @@
+// The precision of a training says in which number format its matrix products, activations and
+// gradients are. The clock prices products and memory traffic by it, and trainings round to it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "base/parse.h"
+
+namespace legacy {
+
+// A Precision is what frameworks call a mixed-precision recipe. Master weights and the optimizer's
+// state are fp32 in all of them.
+enum class Precision : uint8_t {
+  kFp32,  // everything in fp32
+  kTf32,  // products with inputs rounded to TF32 (PyTorch's allow_tf32), all else in fp32
+  kBf16,  // weights, activations and gradients in bfloat16
+  kFp16,  // the same in IEEE half precision, with a scaled loss
+};
+
+inline constexpr std::array<const char*, 4> kPrecisionTexts = {"fp32", "tf32", "bf16", "fp16"};
+
+// Returns the precision of that name. Throws Error naming `key` on any other.
+inline Precision ParsePrecision(const std::string& text, const std::string& key) {
+  return ParseChoice<Precision>(text, key, kPrecisionTexts);
+}
+
+// Returns the bytes of an activation, a weight in forward and backward pass, and a gradient.
+inline double BytesOf(Precision precision) {
+  return precision == Precision::kFp32 || precision == Precision::kTf32 ? 4 : 2;
+}
+
+}  // namespace legacy
