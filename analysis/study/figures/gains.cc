@@ -158,9 +158,12 @@ Panels::Size GainSizeOf(const Study& study, const GainMap& map) {
   return size;
 }
 
-// Returns a value and, in a second line, its unit.
+// Returns a tick's label, quoted: a value and, in a second line, its unit. Gnuplot takes the text
+// of a label as a format, and breaks lines in double quotes alone.
 std::string TickText(double value, const StudyAxis& axis) {
-  std::string text = axis.unit.empty() ? FormatNumber(value) : ShowQuantity(value, axis.unit, 3);
+  std::string text =
+      QuoteTick(axis.unit.empty() ? FormatNumber(value) : ShowQuantity(value, axis.unit, 3));
+  std::ranges::replace(text, '\'', '"');
   const size_t space = text.find(' ');
   return space == std::string::npos ? text : text.replace(space, 1, "\\n");
 }
@@ -168,7 +171,7 @@ std::string TickText(double value, const StudyAxis& axis) {
 std::string GainAxes(const Study& study, const GainMap& map, const StudyAxis& axis) {
   std::vector<std::string> columns, rows;
   for (size_t c = 0; c < map.x.size(); ++c) {
-    columns.push_back(fmt::format("\"{}\" {}", TickText(map.x[c], axis), c));
+    columns.push_back(fmt::format("{} {}", TickText(map.x[c], axis), c));
   }
   for (size_t r = 0; r < map.rows.size(); ++r) {
     rows.push_back(fmt::format("{} {}", QuoteTick(RowName(study, map.rows[r])), r));

@@ -354,6 +354,15 @@ TEST_F(DrawnFiguresTest, CellsOfGainsHaveTheirColoursAndBoundsAreGreyOrHatched) 
   EXPECT_THAT(texts, ::testing::ElementsAre("topk", "4.0", "topk", "2.0", "topk", StartsWith("≥")));
 }
 
+// Labels are formats to Gnuplot, so that a lone % ends a drawing.
+TEST_F(DrawnFiguresTest, ColumnsOfGainsMayBeDensities) {
+  const StudyAxis density{"density", "fraction", {"0.1%", "1%"}, {0.001, 0.01}};
+  Study study = PendingStudy({"dense", "topk"}, {1, 2}, {density});
+  for (StudyPoint& point : study.points) Finish(point, point.policy == "dense" ? 100 : 25);
+  const SvgDrawing drawing = Draw(FigureNamed(MakeStudyFigures(study), "gains-density"));
+  EXPECT_EQ(drawing.panels.at(0).Find("%").size(), 2u);
+}
+
 // Two values of an axis show no trend: they are marks, and the picture says so.
 TEST_F(DrawnFiguresTest, VolumesHaveALineFromThreeValuesOn) {
   for (const size_t values : {2, 3}) {
