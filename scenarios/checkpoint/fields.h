@@ -142,9 +142,15 @@ void Fields(Archive& archive, Unit& u) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, MatrixProduct& p) {
+  auto& [rows, columns, inner, count, apart] = p;
+  archive(rows, columns, inner, count, apart);
+}
+
+template <class Archive>
 void Fields(Archive& archive, OperationCost& c) {
-  auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters] = c;
-  archive(kind, forward_flops, forward_bytes, weight_bytes, parameters);
+  auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block] = c;
+  archive(kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block);
 }
 
 template <class Archive>

@@ -36,8 +36,8 @@ ClientClock::ClientClock(const Scenario& scenario, const fabric::Population& pop
     if (devices_.contains(name)) return;
     Profile profile = Faster(LoadProfile(name), scenario.device_speed, scenario.codec_speed);
     if (*scenario.launches) profile.launches = **scenario.launches;
-    devices_.emplace(
-        name, Device(Clock(std::move(profile), costs, numels, {}, step_work_.update_kernels)));
+    devices_.emplace(name, Device(Clock(std::move(profile), costs, numels, {},
+                                        step_work_.update_kernels, ComputeOptionsOf(scenario))));
   };
   add(common_);
   for (const fabric::Group& group : population.Groups()) {

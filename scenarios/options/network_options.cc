@@ -117,7 +117,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Text<&Scenario::device_profile>(
           "clock.device_profile", "--device-profile", "NAME|FILE",
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
-          "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file") |
+          "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file; by the shape "
+          "of products: v100-sxm, a100-sxm-40, a100-sxm-80, a100-pcie-80, h100-sxm, h200-sxm, "
+          "b200, mi300x, rtx3090") |
           kUsual | kReadByClients | kOfMethods,
       Number<&Scenario::device_speed>("clock.device_speed", "--device-speed",
                                       "factor on the profile's speed of computing", 0.001, 1'000) |
@@ -125,6 +127,23 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       Number<&Scenario::codec_speed>("clock.codec_speed", "--codec-speed",
                                      "factor on the profile's speed of encoding and decoding",
                                      0.001, 1'000) |
+          kReadByClients,
+      Text<&Scenario::kernels>(
+          "clock.kernels", "--kernels", "2020|2022|2023|compiled",
+          "kernels of the model; 2020: attention as products, its mask, softmax and dropout each "
+          "a pass over memory; 2022: mask and softmax in one pass; 2023: fused attention; "
+          "compiled: also chains of element-wise operations in one pass; the first three differ "
+          "with profiles by the shape of products alone") |
+          kReadByClients,
+      Text<&Scenario::recompute>(
+          "clock.recompute", "--recompute", "none|selective|full",
+          "what runs again in the backward pass to save memory: nothing, attention, or repeated "
+          "blocks") |
+          kReadByClients,
+      Text<&Scenario::layout>(
+          "clock.layout", "--layout", "channels-last|channels-first",
+          "order of an image's numbers; channels-first: matrix units copy what convolutions read "
+          "and write (with profiles by the shape of products)") |
           kReadByClients,
       Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",

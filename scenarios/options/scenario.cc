@@ -45,6 +45,13 @@ std::string BatchText(const Scenario& s) {
   return text + ", timed as " + std::to_string(TimedBatch(s));
 }
 
+ComputeOptions ComputeOptionsOf(const Scenario& s) {
+  return {.precision = *s.precision,
+          .kernels = *s.kernels,
+          .recompute = *s.recompute,
+          .layout = *s.layout};
+}
+
 int TimedBatch(const Scenario& s) {
   return s.times_of.empty() ? s.batch : LoadModelShape(s.times_of).batch;
 }

@@ -24,6 +24,7 @@
 #include "scenarios/options/target.h"
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
+#include "trainer/clock/compute_options.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/device_request.h"
 #include "trainer/loss.h"
@@ -96,7 +97,8 @@ struct Scenario : FabricOptions {
   Parsed<ParseLossReduction> loss = "mean";
   double clip_worker = 0;  // norms of gradients; 0: no clipping
   double clip_mean = 0;
-  int64_t local_steps = 0;        // of the methods that have local steps; 0: their own
+  Parsed<ParsePrecision> precision = "fp32";  // of weights in passes, and of gradients
+  int64_t local_steps = 0;                    // of the methods that have local steps; 0: their own
   Parsed<ParseOuter> outer = "";  // of the methods that have an outer optimizer; "": their own
   StepCount warmup_steps = 30;
   double warmup_from = 0;  // learning rate from which it warms up
@@ -161,6 +163,9 @@ struct Scenario : FabricOptions {
   std::string device_profile = "a100-datasheet";
   double device_speed = 1;  // speed of forward, backward and optimizer, times the profile's
   double codec_speed = 1;   // speed of encoding and decoding, times the profile's
+  Parsed<ParseKernelEra> kernels = "2023";
+  Parsed<ParseRecompute> recompute = "none";
+  Parsed<ParseLayout> layout = "channels-last";
   Parsed<ParseLaunchesOption> launches = "profile";  // none: as the profile says
   Size bucket = "25MiB";                             // size in dense fp32 gradient
 
@@ -224,6 +229,8 @@ std::string ModelText(const Scenario& scenario);
 std::string BatchText(const Scenario& scenario);
 // Returns the batch that a step computes: that of the shape as which it is timed, if it is.
 int TimedBatch(const Scenario& scenario);
+// Returns what the scenario says of how devices compute.
+ComputeOptions ComputeOptionsOf(const Scenario& scenario);
 // Returns what is assumed where steps are timed as a shape's (training.times_of).
 std::string TimesOfText(const Scenario& scenario);
 

@@ -87,7 +87,7 @@ std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> cos
   std::vector<Clock> clocks;
   for (const ScenarioNetwork& network : networks_) {
     clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network),
-                        UpdateKernels(scenario_));
+                        UpdateKernels(scenario_), ComputeOptionsOf(scenario_));
   }
   return clocks;
 }

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "base/error.h"
-#include "trainer/clock/operation_cost.h"
 
 namespace legacy {
 namespace {
@@ -20,31 +19,85 @@ TimeNs MeanNs(const std::vector<TimeNs>& values) {
   return static_cast<TimeNs>(sum / static_cast<TimeNs>(values.size()));
 }
 
+// Returns whether an operation of the forward pass runs again in the backward pass.
+bool IsComputedAgain(const OperationCost& operation, Recompute recompute) {
+  switch (recompute) {
+    case Recompute::kNone:
+      return false;
+    case Recompute::kSelective:
+      return operation.kind == "attention";
+    case Recompute::kFull:
+      return operation.block != kNoBlock;
+  }
+  return false;
+}
+
+bool IsProduct(const OperationCost& operation) { return operation.forward_flops > 0; }
+
+// Returns the operations with each chain of those that only move bytes as one, which takes as long
+// as the one that moves most: the others work on what it has on the chip.
+std::vector<OperationCost> InChains(std::span<const OperationCost> costs) {
+  std::vector<OperationCost> chains;
+  for (const OperationCost& cost : costs) {
+    const bool joins = !chains.empty() && !IsProduct(cost) && !IsProduct(chains.back()) &&
+                       cost.block == chains.back().block;
+    if (!joins) {
+      chains.push_back(cost);
+      continue;
+    }
+    OperationCost& chain = chains.back();
+    chain.forward_bytes = std::max(chain.forward_bytes, cost.forward_bytes);
+    chain.weight_bytes = std::max(chain.weight_bytes, cost.weight_bytes);
+    chain.parameters.insert(chain.parameters.end(), cost.parameters.begin(), cost.parameters.end());
+  }
+  return chains;
+}
+
 }  // namespace
 
 Clock::Clock(Profile profile, std::span<const OperationCost> costs,
              std::span<const int64_t> layer_numel, const TransferOptions& options,
-             std::vector<std::string> update_kernels)
+             std::vector<std::string> update_kernels, const ComputeOptions& compute)
     : StepClock(options),
       profile_(std::move(profile)),
       update_kernels_(std::move(update_kernels)),
+      compute_(compute),
+      operations_(compute.kernels == KernelEra::kCompiled
+                      ? InChains(costs)
+                      : std::vector<OperationCost>(costs.begin(), costs.end())),
       operation_of_layer_(layer_numel.size(), -1),
-      first_trained_(static_cast<int>(costs.size())),
+      first_trained_(operations_.size()),
       elements_(std::accumulate(layer_numel.begin(), layer_numel.end(), int64_t{0})) {
-  for (const OperationCost& cost : costs) {
-    const int position = static_cast<int>(operations_.size());
-    operations_.push_back({cost.kind, cost.forward_flops, cost.forward_bytes, cost.weight_bytes});
-    for (int layer : cost.parameters) operation_of_layer_.at(layer) = position;
-    if (!cost.parameters.empty()) first_trained_ = std::min(first_trained_, position);
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    for (int layer : operations_[i].parameters) operation_of_layer_.at(layer) = static_cast<int>(i);
+    if (!operations_[i].parameters.empty()) first_trained_ = std::min(first_trained_, i);
   }
   assert(std::count(operation_of_layer_.begin(), operation_of_layer_.end(), -1) == 0);
+  profile_.CheckPrecision(compute_.precision);
   ComputeSeconds(1);  // throws now, not in the first step, if an operation has no price
 }
 
-double Clock::Seconds(const Operation& operation, int64_t batch_size, double passes) const {
+double Clock::SecondsByRates(const OperationCost& operation, int64_t batch_size,
+                             double passes) const {
   const double samples = static_cast<double>(batch_size);
-  return profile_.OperationSeconds(operation.kind, passes * samples * operation.flops,
-                                   passes * (samples * operation.bytes + operation.weight_bytes));
+  return profile_.OperationSeconds(
+      operation.kind, passes * samples * operation.forward_flops,
+      passes * (samples * operation.forward_bytes + operation.weight_bytes), compute_.precision);
+}
+
+double Clock::ForwardOf(const OperationCost& operation, int64_t batch_size) const {
+  if (!profile_.device) return SecondsByRates(operation, batch_size, kForwardPasses);
+  return std::max(profile_.launch_seconds, ForwardSecondsOn(*profile_.device, compute_, operation,
+                                                            static_cast<double>(batch_size)));
+}
+
+double Clock::BackwardOf(const OperationCost& operation, int64_t batch_size) const {
+  const double again =
+      IsComputedAgain(operation, compute_.recompute) ? ForwardOf(operation, batch_size) : 0;
+  if (!profile_.device) return again + SecondsByRates(operation, batch_size, kBackwardPasses);
+  return again +
+         std::max(profile_.launch_seconds, BackwardSecondsOn(*profile_.device, compute_, operation,
+                                                             static_cast<double>(batch_size)));
 }
 
 double Clock::UpdateSeconds() const {
@@ -56,26 +109,24 @@ double Clock::UpdateSeconds() const {
 }
 
 double Clock::WithForward(double seconds, int64_t batch_size) const {
-  for (const Operation& operation : operations_) {
-    seconds += Seconds(operation, batch_size, kForwardPasses);
-  }
+  for (const OperationCost& operation : operations_) seconds += ForwardOf(operation, batch_size);
   return seconds;
 }
 
 // Each pass except the first adds its gradient to those before it.
 double Clock::WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const {
   if (passes == 1) return seconds;
-  const double pass = WithForward(0, batch_size) +
-                      BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
+  const double pass =
+      WithForward(0, batch_size) + BackwardSeconds(0, operations_.size(), batch_size);
   const double add = profile_.ComputeWorkSeconds({"accumulate", elements_, 1});
   return seconds + static_cast<double>(passes - 1) * (pass + add);
 }
 
 // Returns the seconds of the backward pass through operations [from, to).
-double Clock::BackwardSeconds(int from, int to, int64_t batch_size) const {
+double Clock::BackwardSeconds(size_t from, size_t to, int64_t batch_size) const {
   double seconds = 0;
-  for (int i = std::max(from, first_trained_); i < to; ++i) {
-    seconds += Seconds(operations_[i], batch_size, kBackwardPasses);
+  for (size_t i = std::max(from, first_trained_); i < to; ++i) {
+    seconds += BackwardOf(operations_[i], batch_size);
   }
   return seconds;
 }
@@ -87,8 +138,18 @@ double Clock::WorkSeconds(const WorkList& work) const {
 }
 
 double Clock::ComputeSeconds(int64_t batch_size, int64_t passes) const {
-  return WithForward(WithEarlierPasses(UpdateSeconds(), batch_size, passes), batch_size) +
-         BackwardSeconds(0, static_cast<int>(operations_.size()), batch_size);
+  const double device =
+      WithForward(WithEarlierPasses(UpdateSeconds(), batch_size, passes), batch_size) +
+      BackwardSeconds(0, operations_.size(), batch_size);
+  return std::max(device, HostSeconds(passes));
+}
+
+// Returns the time of the host, which launches each operation once in the forward pass, and twice
+// in the backward pass.
+double Clock::HostSeconds(int64_t passes) const {
+  if (!profile_.device) return 0;
+  return profile_.device->host_seconds * static_cast<double>(passes) *
+         (kForwardPasses + kBackwardPasses) * static_cast<double>(operations_.size());
 }
 
 std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size, int64_t passes,
@@ -97,6 +158,35 @@ std::vector<TimeNs> Clock::ComputeTimes(int64_t, int64_t batch_size, int64_t pas
   std::vector<TimeNs> times;
   for (const double factor : factors) times.push_back(ToNs(seconds, factor));
   return times;
+}
+
+// Makes each part of a step end no sooner than the host has launched its operations. The host
+// begins with the step, and does not wait for the device.
+void Clock::WaitForHost(const StepWork& work, StepSeconds& seconds) const {
+  const double host = profile_.device ? profile_.device->host_seconds : 0;
+  if (host == 0) return;
+  const auto operations = static_cast<double>(operations_.size());
+  double launched = HostSeconds(work.passes - 1) + host * operations;
+  double ended = seconds.before = std::max(seconds.before, launched);
+  size_t done = operations_.size();
+  const auto part = [&](size_t down_to, double& device) {
+    launched += host * kBackwardPasses * static_cast<double>(done - down_to);
+    done = down_to;
+    const double end = std::max(ended + device, launched);
+    device = end - ended;
+    ended = end;
+  };
+  for (size_t b = 0; b < work.buckets.size(); ++b) {
+    part(FirstOperation(work.buckets[b], done), seconds.buckets[b].compute);
+  }
+  part(0, seconds.after);
+}
+
+size_t Clock::FirstOperation(const BucketWork& bucket, size_t done) const {
+  for (const int layer : bucket.layers) {
+    done = std::min(done, static_cast<size_t>(operation_of_layer_.at(layer)));
+  }
+  return done;
 }
 
 StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
@@ -109,11 +199,10 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
       WithForward(WithEarlierPasses(update, work.batch_size, work.passes), work.batch_size);
   if (!work.whole_gradient.empty()) seconds.whole = WorkSeconds(work.whole_gradient);
   // Operation down to which the backward pass has run.
-  int done = static_cast<int>(operations_.size());
+  size_t done = operations_.size();
   for (const BucketWork& bucket : work.buckets) {
     StepSeconds::Bucket& priced = seconds.buckets.emplace_back();
-    int down_to = done;
-    for (int layer : bucket.layers) down_to = std::min(down_to, operation_of_layer_.at(layer));
+    const size_t down_to = FirstOperation(bucket, done);
     priced.compute = BackwardSeconds(down_to, done, work.batch_size);
     done = down_to;
     for (const SentCall& call : bucket.calls) {
@@ -122,6 +211,7 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
     }
   }
   seconds.after = BackwardSeconds(0, done, work.batch_size);
+  WaitForHost(work, seconds);
   return seconds;
 }
 

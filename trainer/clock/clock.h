@@ -2,27 +2,29 @@
 // (profile.h). docs/clock.md has its formulas, and what it leaves out.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "trainer/clock/compute_options.h"
+#include "trainer/clock/operation_cost.h"
 #include "trainer/clock/profile.h"
 #include "trainer/clock/step_clock.h"
 
 namespace legacy {
-
-struct OperationCost;
 
 // A Clock prices steps by a profile.
 class Clock : public StepClock {
  public:
   // `costs` are those of CostsOf, and `layer_numel` the elements of each layer. The
   // `update_kernels` read the mean gradient and update the weights, one after the other. Throws
-  // Error where an operation or a kernel is not priced.
+  // Error where an operation or a kernel is not priced, or not in that precision.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
         const TransferOptions& options = {},
-        std::vector<std::string> update_kernels = {kOptimizerKernel});
+        std::vector<std::string> update_kernels = {kOptimizerKernel},
+        const ComputeOptions& compute = {});
 
   std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                    std::span<const double> factors) const override;
@@ -34,29 +36,32 @@ class Clock : public StepClock {
   const Profile& profile() const { return profile_; }
 
  private:
-  struct Operation {
-    std::string kind;
-    double flops = 0;  // FLOPs of the forward pass of one sample
-    double bytes = 0;
-    // Bytes of weights, which are read once per batch.
-    double weight_bytes = 0;
-  };
-  // Returns the seconds of an operation. `passes` is 1 for the forward pass, 2 for the backward
-  // pass.
-  double Seconds(const Operation& operation, int64_t batch_size, double passes) const;
+  // Return the seconds of an operation in one pass. The backward pass includes what is computed
+  // again.
+  double ForwardOf(const OperationCost& operation, int64_t batch_size) const;
+  double BackwardOf(const OperationCost& operation, int64_t batch_size) const;
+  // Returns the seconds of an operation by rates of its kind. `passes` is 1 for the forward pass, 2
+  // for the backward pass.
+  double SecondsByRates(const OperationCost& operation, int64_t batch_size, double passes) const;
   double UpdateSeconds() const;
   // Return `seconds` and those of the forward pass, or of all passes but the last.
   double WithForward(double seconds, int64_t batch_size) const;
   double WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const;
-  double BackwardSeconds(int from, int to, int64_t batch_size) const;
+  double BackwardSeconds(size_t from, size_t to, int64_t batch_size) const;
+  double HostSeconds(int64_t passes) const;
+  void WaitForHost(const StepWork& work, StepSeconds& seconds) const;
+  // Returns the operation down to which the backward pass runs for a bucket, from `done`.
+  size_t FirstOperation(const BucketWork& bucket, size_t done) const;
   double WorkSeconds(const WorkList& work) const;
   StepSeconds SecondsOf(const StepWork& work, int worker) const override;
 
   Profile profile_;
   std::vector<std::string> update_kernels_;
-  std::vector<Operation> operations_;
+  ComputeOptions compute_;
+  std::vector<OperationCost> operations_;
   std::vector<int> operation_of_layer_;
-  int first_trained_ = 0;  // first operation with parameters; those before it have no backward pass
+  size_t first_trained_ =
+      0;  // first operation with parameters; those before it have no backward pass
   int64_t elements_ = 0;
 };
 

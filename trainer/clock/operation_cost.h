@@ -7,15 +7,34 @@
 
 namespace legacy {
 
+// A MatrixProduct is a product of the forward pass: a matrix of rows x inner numbers times one of
+// inner x columns. A convolution is the product that it is equal to (rows are positions of the
+// result, inner the weights of an output).
+struct MatrixProduct {
+  double rows = 0;  // rows of one sample
+  double columns = 0;
+  double inner = 0;
+  double count = 1;    // products of these sizes
+  bool apart = false;  // true: each sample has products of its own, as attention has
+};
+
+// An operation outside repeated blocks, as embeddings and heads are.
+inline constexpr int kNoBlock = -1;
+
 // An OperationCost is one operation of the forward pass, for one sample. The backward pass costs
 // twice the FLOPs (gradients of inputs and of weights). Element-wise operations and pooling count
 // as bytes moved.
 struct OperationCost {
-  std::string kind;             // kind: "conv", "linear", "batchnorm", "elementwise", "pool"
-  double forward_flops = 0;     // FLOPs; a multiply-add counts as 2
-  double forward_bytes = 0;     // activations read and written, 4 bytes each
-  double weight_bytes = 0;      // bytes of weights, read once per batch
-  std::vector<int> parameters;  // positions among the model's parameters, in order; may be empty
+  // kind: "conv", "linear", "attention", "batchnorm", "elementwise", "pool"
+  std::string kind;
+  double forward_flops = 0;  // FLOPs; a multiply-add counts as 2
+  double forward_bytes = 0;  // activations read and written, 4 bytes each
+  double weight_bytes = 0;   // bytes of weights, read once per batch
+  // Positions among the model's parameters, in order; may be empty.
+  std::vector<int> parameters = {};
+  // The products that the FLOPs are those of; empty: their sizes are not known.
+  std::vector<MatrixProduct> products = {};
+  int block = kNoBlock;  // repeated block that the operation belongs to, from 0
 };
 
 }  // namespace legacy

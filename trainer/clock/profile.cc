@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -22,6 +21,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
+constexpr double kFloatBytes = 4;
+constexpr int64_t kMostProcessors = 100'000;
+
 std::string Join(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
@@ -35,7 +37,7 @@ class Section {
     if (!json.is_object()) throw Error(where_, json.dump(), "an object");
   }
 
-  void AllowOnly(std::initializer_list<const char*> keys) const {
+  void AllowOnly(const std::vector<const char*>& keys) const {
     for (const auto& [key, value] : json_.items()) {
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
         throw Error(where_ + ": unknown key", key, Join({keys.begin(), keys.end()}));
@@ -60,6 +62,17 @@ class Section {
       throw Error(where_ + ": " + key, value.dump(), zero_allowed ? "0 or more" : "above 0");
     }
     return number;
+  }
+
+  // Returns a number above 0 and up to 1.
+  double Part(const char* key) const {
+    const double number = Number(key, false);
+    if (number > 1) throw Error(where_ + ": " + key, At(key).dump(), "above 0, up to 1");
+    return number;
+  }
+
+  int64_t Whole(const char* key, int64_t least, int64_t most) const {
+    return WholeNumber(At(key), where_ + ": " + key, least, most);
   }
 
   Section Inner(const char* key) const { return {At(key), where_ + ": " + key}; }
@@ -105,6 +118,40 @@ std::vector<fs::path> Folders() {
   return folders;
 }
 
+std::map<std::string, OperationRate> ReadOperations(const Section& root) {
+  std::map<std::string, OperationRate> operations;
+  for (const auto& [kind, section] : root.Sections("operations")) {
+    section.AllowOnly({"flops_per_second", "bytes_per_second", "half_flops_per_second"});
+    operations[kind] = {
+        section.Number("flops_per_second", false), section.Number("bytes_per_second", false),
+        section.Has("half_flops_per_second") ? section.Number("half_flops_per_second", false) : 0};
+  }
+  return operations;
+}
+
+Device ReadDevice(const Section& section) {
+  section.AllowOnly({"processors", "product_flops_per_second", "product_efficiency",
+                     "scalar_efficiency", "attention_efficiency", "sustained", "bytes_per_second",
+                     "memory_efficiency", "host_seconds"});
+  Device device;
+  device.processors = static_cast<int>(section.Whole("processors", 1, kMostProcessors));
+  const Section rates = section.Inner("product_flops_per_second");
+  rates.AllowOnly({kPrecisionTexts.begin(), kPrecisionTexts.end()});
+  for (size_t i = 0; i < kPrecisionTexts.size(); ++i) {
+    if (!rates.Has(kPrecisionTexts[i])) continue;
+    device.product_flops_per_second[static_cast<Precision>(i)] =
+        rates.Number(kPrecisionTexts[i], false);
+  }
+  device.product_efficiency = section.Part("product_efficiency");
+  device.scalar_efficiency = section.Part("scalar_efficiency");
+  device.attention_efficiency = section.Part("attention_efficiency");
+  device.sustained = section.Part("sustained");
+  device.bytes_per_second = section.Number("bytes_per_second", false);
+  device.memory_efficiency = section.Part("memory_efficiency");
+  device.host_seconds = section.Number("host_seconds", true);
+  return device;
+}
+
 fs::path FindProfile(const std::string& text) {
   if (text.find('/') != std::string::npos || text.ends_with(".json")) return text;
   for (const fs::path& folder : Folders()) {
@@ -119,6 +166,22 @@ std::vector<std::string> Keys(const Map& map) {
   std::vector<std::string> keys;
   for (const auto& [key, value] : map) keys.push_back(key);
   return keys;
+}
+
+Json DeviceJson(const Device& device) {
+  Json rates = Json::object();
+  for (const auto& [precision, rate] : device.product_flops_per_second) {
+    rates[kPrecisionTexts[static_cast<size_t>(precision)]] = rate;
+  }
+  return {{"processors", device.processors},
+          {"product_flops_per_second", rates},
+          {"product_efficiency", device.product_efficiency},
+          {"scalar_efficiency", device.scalar_efficiency},
+          {"attention_efficiency", device.attention_efficiency},
+          {"sustained", device.sustained},
+          {"bytes_per_second", device.bytes_per_second},
+          {"memory_efficiency", device.memory_efficiency},
+          {"host_seconds", device.host_seconds}};
 }
 
 void CheckSource(const std::string& source, const std::string& where) {
@@ -149,13 +212,34 @@ KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, doubl
   return {RoundedFigure(launch), RoundedFigure(slope)};
 }
 
-double Profile::OperationSeconds(const std::string& kind, double flops, double bytes) const {
-  const auto rate = operations.find(kind);
+double Profile::OperationSeconds(const std::string& kind, double flops, double bytes,
+                                 Precision precision) const {
+  // Attention is two products whose scores stay on the chip.
+  const auto rate = operations.find(kind == "attention" ? "linear" : kind);
   if (rate == operations.end()) {
     throw Error("profile '" + name + "': operation", kind, Join(Keys(operations)));
   }
-  return std::max({launch_seconds, flops / rate->second.flops_per_second,
-                   bytes / rate->second.bytes_per_second});
+  const bool half = BytesOf(precision) < kFloatBytes;
+  return std::max(
+      {launch_seconds,
+       flops / (half ? rate->second.half_flops_per_second : rate->second.flops_per_second),
+       (half ? bytes / 2 : bytes) / rate->second.bytes_per_second});
+}
+
+void Profile::CheckPrecision(Precision precision) const {
+  std::vector<std::string> known;
+  for (size_t i = 0; i < kPrecisionTexts.size(); ++i) {
+    const auto other = static_cast<Precision>(i);
+    const bool half = BytesOf(other) < kFloatBytes;
+    const bool priced = device ? device->product_flops_per_second.contains(other)
+                               : !half || std::ranges::all_of(operations, [](const auto& entry) {
+                                   return entry.second.half_flops_per_second > 0;
+                                 });
+    if (priced && other == precision) return;
+    if (priced) known.emplace_back(kPrecisionTexts[i]);
+  }
+  throw Error("profile '" + name + "': precision", kPrecisionTexts[static_cast<size_t>(precision)],
+              Join(known));
 }
 
 double Profile::WorkSeconds(const Work& work) const {
@@ -179,6 +263,12 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
   for (auto& [kind, rate] : profile.operations) {
     rate.flops_per_second *= device_speed;
     rate.bytes_per_second *= device_speed;
+    rate.half_flops_per_second *= device_speed;
+  }
+  if (profile.device) {
+    for (auto& [precision, rate] : profile.device->product_flops_per_second) rate *= device_speed;
+    profile.device->bytes_per_second *= device_speed;
+    profile.device->host_seconds /= device_speed;
   }
   profile.device_over_codecs *= device_speed / codec_speed;
   for (auto& [kernel, rate] : profile.kernels) {
@@ -192,8 +282,8 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
 Profile ParseProfile(const std::string& json, const std::string& where) {
   const Json document = ParseOrderedJson(json, where);
   const Section root(document, where);
-  root.AllowOnly(
-      {"name", "source", "launches", "launch_seconds", "operations", "derived_kernels", "kernels"});
+  root.AllowOnly({"name", "source", "launches", "launch_seconds", "operations", "device",
+                  "derived_kernels", "kernels"});
   Profile profile;
   profile.name = root.Text("name");
   profile.source = root.Text("source");
@@ -202,10 +292,13 @@ Profile ParseProfile(const std::string& json, const std::string& where) {
     profile.launches = ParseLaunches(root.Text("launches"), where + ": launches");
   }
   profile.launch_seconds = root.Number("launch_seconds", true);
-  for (const auto& [kind, section] : root.Sections("operations")) {
-    section.AllowOnly({"flops_per_second", "bytes_per_second"});
-    profile.operations[kind] = {section.Number("flops_per_second", false),
-                                section.Number("bytes_per_second", false)};
+  if (root.Has("device") && root.Has("operations")) {
+    throw Error::Refusal(where + ": has both 'device' and 'operations'; allowed: one of them");
+  }
+  if (root.Has("device")) {
+    profile.device = ReadDevice(root.Inner("device"));
+  } else {
+    profile.operations = ReadOperations(root);
   }
   if (root.Has("derived_kernels")) profile.kernels = Derived(root.Inner("derived_kernels"));
   for (const auto& [kernel, section] : root.Sections("kernels")) {
@@ -223,9 +316,14 @@ std::string FormatProfile(const Profile& profile) {
   json["launches"] = kLaunchesTexts[static_cast<size_t>(profile.launches)];
   json["launch_seconds"] = profile.launch_seconds;
   for (const auto& [kind, rate] : profile.operations) {
-    json["operations"][kind] = {{"flops_per_second", rate.flops_per_second},
-                                {"bytes_per_second", rate.bytes_per_second}};
+    Json& operation = json["operations"][kind];
+    operation = {{"flops_per_second", rate.flops_per_second},
+                 {"bytes_per_second", rate.bytes_per_second}};
+    if (rate.half_flops_per_second > 0) {
+      operation["half_flops_per_second"] = rate.half_flops_per_second;
+    }
   }
+  if (profile.device) json["device"] = DeviceJson(*profile.device);
   for (const auto& [kernel, rate] : profile.kernels) {
     json["kernels"][kernel] = {{"launch_seconds", rate.launch_seconds},
                                {"seconds_per_element", rate.seconds_per_element}};

@@ -6,7 +6,10 @@
 //                                              "assumption (...)"
 //    "launches": "fused",                               or "per-layer"; may be left out: fused
 //    "launch_seconds": 5e-6,                            floor of every operation of the model
-//    "operations": {"conv": {"flops_per_second": 9e13, "bytes_per_second": 1.2e12}, ...},
+//    "operations": {"conv": {"flops_per_second": 9e13, "bytes_per_second": 1.2e12,
+//                            "half_flops_per_second": 1.8e14}, ...},    bf16, fp16; may be left out
+//    "device": {"processors": 108, "product_flops_per_second": {"bf16": 3.12e14, ...}, ...},
+//                                                       in the place of "operations" (device.h)
 //    "derived_kernels": {"launch_seconds": 5e-6, "bytes_per_second": 1.6e12},    may be left out
 //    "kernels": {"topk.encode": {"launch_seconds": 5e-6, "seconds_per_element": 1e-11}, ...}}
 //
@@ -17,10 +20,12 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "compress/codec.h"
+#include "trainer/clock/device.h"
 
 namespace legacy {
 
@@ -28,6 +33,7 @@ namespace legacy {
 struct OperationRate {
   double flops_per_second = 0;
   double bytes_per_second = 0;
+  double half_flops_per_second = 0;  // rate in bf16 and fp16; 0: not known
 };
 
 // A KernelRate prices a kernel: launch_seconds * sets of launches + seconds_per_element * elements.
@@ -60,12 +66,16 @@ struct Profile {
   std::string source;
   double launch_seconds = 0;
   Launches launches = Launches::kFused;
-  std::map<std::string, OperationRate> operations;
+  std::map<std::string, OperationRate> operations;  // empty where there is a device
+  std::optional<Device> device = {};
   std::map<std::string, KernelRate> kernels;
 
-  // Returns max(launch floor, flops / rate, bytes / bandwidth) in seconds. Throws Error naming the
-  // profile where `kind` is not priced.
-  double OperationSeconds(const std::string& kind, double flops, double bytes) const;
+  // Returns max(launch floor, flops / rate, bytes / bandwidth) in seconds; `bytes` are those of
+  // fp32. Throws Error naming the profile where `kind` is not priced, or not in that precision.
+  double OperationSeconds(const std::string& kind, double flops, double bytes,
+                          Precision precision = Precision::kFp32) const;
+  // Throws Error naming the profile unless it prices products of that precision.
+  void CheckPrecision(Precision precision) const;
   // Returns the seconds of kernels, 0 for free work. Throws Error naming the profile where the
   // kernel is not priced.
   double WorkSeconds(const Work& work) const;

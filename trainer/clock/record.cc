@@ -52,12 +52,25 @@ void RecordFields(Line& line, Unit& layer) {
 }
 
 template <class Line>
+void RecordFields(Line& line, MatrixProduct& product) {
+  line.Amount("rows", product.rows);
+  line.Amount("columns", product.columns);
+  line.Amount("inner", product.inner);
+  line.Amount("count", product.count);
+  int64_t apart = product.apart;
+  line.Field("apart", apart, {0, 1});
+  product.apart = apart == 1;
+}
+
+template <class Line>
 void RecordFields(Line& line, OperationCost& cost, int64_t last_layer) {
   line.Field("kind", cost.kind);
   line.Amount("forward_flops", cost.forward_flops);
   line.Amount("forward_bytes", cost.forward_bytes);
   line.Amount("weight_bytes", cost.weight_bytes);
   line.Field("parameters", cost.parameters, {0, last_layer});
+  if (line.Has("products", !cost.products.empty())) line.Rows("products", cost.products);
+  if (line.Has("block", cost.block != kNoBlock)) line.Field("block", cost.block, {0, INT32_MAX});
 }
 
 template <class Line>

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/torch/models/observed_products.h"
 
 namespace legacy {
 namespace {
@@ -21,9 +22,10 @@ using torch::Tensor;
 struct Observed {
   std::string kind;
   double flops = 0;
-  double bytes = 0;             // activations
-  double weight_bytes = 0;      // parameters
-  std::vector<int> parameters;  // parameters read, first reader or not
+  double bytes = 0;                      // activations
+  double weight_bytes = 0;               // parameters
+  std::vector<int> parameters;           // parameters read, first reader or not
+  MatrixProduct product = {.count = 0};  // product of all samples; count 0: there is none
 };
 
 void AddTensors(const c10::IValue& value, std::vector<Tensor>& tensors) {
@@ -150,6 +152,8 @@ class Observer {
   // Appends an operation that reads and writes these tensors.
   Observed& Append(const char* kind, const std::vector<Tensor>& read,
                    const std::vector<Tensor>& written);
+  // Appends an operation of one product, which writes the call's first result.
+  void AppendProduct(const char* kind, const Call& call, const MatrixProduct& product);
   void Read(Observed& operation, const Tensor& tensor) const;
 
   static thread_local Observer* running;
@@ -239,25 +243,38 @@ Observed& Observer::Append(const char* kind, const std::vector<Tensor>& read,
   return operations_.emplace_back(std::move(operation));
 }
 
+void Observer::AppendProduct(const char* kind, const Call& call, const MatrixProduct& product) {
+  Observed& operation = Append(kind, call.read, {call.written.front()});
+  operation.flops = FlopsOf(product);
+  operation.product = product;
+}
+
 void Observer::Count(const Call& call, Rule rule) {
   const Tensor& result = call.written.front();
   const std::vector<Tensor> written = {result};
   double flops = 0;
   switch (rule) {
     case Rule::kConvolution: {
+      // Grouped convolutions have a product for each group.
       const Tensor& weight = call.Argument(1);
-      flops = 2 * Numel(result) * Numel(weight) / static_cast<double>(weight.size(0));
-      Append("conv", call.read, written).flops = flops;
+      const auto outputs = static_cast<double>(weight.size(0));
+      const double groups = static_cast<double>(call.Argument(0).size(1) / weight.size(1));
+      flops = 2 * Numel(result) * Numel(weight) / outputs;
+      AppendProduct("conv", call,
+                    {.rows = Numel(result) / outputs,
+                     .columns = outputs / groups,
+                     .inner = Numel(weight) / outputs,
+                     .count = groups});
       break;
     }
     case Rule::kLinear:
       flops = 2 * Numel(result) * static_cast<double>(call.Argument(1).size(-1));
-      Append("linear", call.read, written).flops = flops;
+      AppendProduct("linear", call, ProductOf(result, call.Argument(1).size(-1), false));
       break;
     case Rule::kProduct: {
       const Tensor& left = call.read[call.read.size() - 2];
       flops = 2 * Numel(result) * static_cast<double>(left.size(-1));
-      Append("linear", call.read, written).flops = flops;
+      AppendProduct("linear", call, ProductOf(result, left.size(-1), result.dim() > 2));
       break;
     }
     case Rule::kNorm: {
@@ -304,20 +321,26 @@ void Observer::CountLstm(const Call& call) {
     const Tensor& recurrent = weights[first + 1];
     const auto hidden = static_cast<double>(recurrent.size(1));
     Observed& product = Append("linear", {}, {});
-    product.flops = 2 * words * Numel(from_input);
+    product.product = {.rows = words,
+                       .columns = kGates * hidden,
+                       .inner = static_cast<double>(from_input.size(1))};
+    product.flops = FlopsOf(product.product);
     product.bytes = kFloat * words * (static_cast<double>(from_input.size(1)) + kGates * hidden);
     for (size_t i = 0; i < tensors; ++i) {
       const auto parameter = parameters_.find(StorageOf(weights[first + i]));
       if (parameter != parameters_.end()) product.parameters.push_back(parameter->second);
       if (i != 1) product.weight_bytes += BytesOf(weights[first + i]);
     }
+    const double product_flops = product.flops;  // the next operation may move this one
     Observed& again = Append("linear", {}, {});
-    again.flops = 2 * words * Numel(recurrent);
+    again.product = {
+        .rows = words / steps, .columns = kGates * hidden, .inner = hidden, .count = steps};
+    again.flops = FlopsOf(again.product);
     again.bytes = kFloat * words * (hidden + kGates * hidden);
     again.weight_bytes = steps * BytesOf(recurrent);
+    flops_ += product_flops + again.flops;
     Observed& gates = Append("elementwise", {}, {});
     gates.bytes = kFloat * words * (2 * kGates * hidden + hidden + 2 * hidden);
-    flops_ += 2 * words * (Numel(from_input) + Numel(recurrent));
   }
 }
 
@@ -366,6 +389,9 @@ std::vector<OperationCost> ObserveCosts(const NamedTensors& parameters, Unread u
       seen[parameter] = true;
     }
     std::ranges::sort(cost.parameters);
+    if (const auto product = OfOneSample(few[i].product, many[i].product, kFew)) {
+      cost.products = {*product};
+    }
     costs.push_back(std::move(cost));
   }
   OperationCost nothing;

@@ -1,0 +1,166 @@
+#include "trainer/clock/device.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace legacy {
+namespace {
+
+constexpr double kFloatBytes = 4;
+
+// A Tile is the part of a result that one processor computes at a time. Small tiles read more bytes
+// for each FLOP, so that they reach less of the peak.
+struct Tile {
+  double rows, columns;
+  double efficiency;
+};
+constexpr std::array<Tile, 7> kTiles = {{{256, 128, 1},
+                                         {128, 256, 1},
+                                         {128, 128, 0.95},
+                                         {128, 64, 0.85},
+                                         {64, 128, 0.85},
+                                         {64, 64, 0.7},
+                                         {32, 32, 0.35}}};
+constexpr double kMostParts = 64;     // parts of the inner dimension
+constexpr double kLeastOfPart = 256;  // length of a part
+
+// FlashAttention's backward pass makes five products of the scores' size where the forward pass
+// makes two, at .8 of its rate (Dao, FlashAttention-2, 2023, section 4).
+constexpr double kAttentionBackward = 2.5 / 0.8;
+
+// Passes over the scores of attention that is not fused, reads and writes of each element: they are
+// written and read by the two products, masked, normalised and dropped out (whose mask has a byte).
+constexpr double kScorePasses2020 = 8.5;
+constexpr double kScorePasses2022 = 6.5;
+
+// What is copied is read and written once more.
+constexpr double kCopied = 3;
+
+// Returns the rate of a long training, of which the best product reaches all.
+double ProductRate(const Device& device, Precision precision) {
+  const double peak = device.product_flops_per_second.at(precision);
+  return precision == Precision::kFp32 ? peak * device.scalar_efficiency
+                                       : peak * device.product_efficiency * device.sustained;
+}
+
+double MemorySeconds(const Device& device, double bytes) {
+  return bytes / (device.bytes_per_second * device.memory_efficiency);
+}
+
+double ActivationBytes(const OperationCost& operation, const ComputeOptions& options,
+                       double samples) {
+  const bool copied = operation.kind == "conv" && options.layout == Layout::kChannelsFirst &&
+                      options.precision != Precision::kFp32;
+  const double times = copied ? kCopied : 1;
+  return (samples * operation.forward_bytes * times + operation.weight_bytes) / kFloatBytes *
+         BytesOf(options.precision);
+}
+
+bool IsFused(const ComputeOptions& options) { return options.kernels >= KernelEra::k2023; }
+
+double FusedAttentionSeconds(const Device& device, const ComputeOptions& options,
+                             const OperationCost& operation, double samples) {
+  return samples * operation.forward_flops /
+         (device.product_flops_per_second.at(options.precision) * device.sustained *
+          device.attention_efficiency);
+}
+
+// Returns the seconds of attention's passes over its scores.
+double ScoreSeconds(const Device& device, const ComputeOptions& options,
+                    const OperationCost& operation, double samples) {
+  if (operation.products.empty()) return 0;
+  const MatrixProduct& scores = operation.products.front();
+  const double passes = options.kernels == KernelEra::k2020 ? kScorePasses2020 : kScorePasses2022;
+  return MemorySeconds(device, samples * scores.rows * scores.columns * scores.count * passes *
+                                   BytesOf(options.precision));
+}
+
+double Seconds(const Device& device, Precision precision, const MatrixProduct& product,
+               double samples, double rows, double columns, double inner) {
+  return ProductSeconds(device, precision, rows, columns, inner,
+                        product.count * (product.apart ? samples : 1));
+}
+
+double ForwardProducts(const Device& device, Precision precision, const OperationCost& operation,
+                       double samples) {
+  if (operation.products.empty()) {
+    return samples * operation.forward_flops / ProductRate(device, precision);
+  }
+  double seconds = 0;
+  for (const MatrixProduct& product : operation.products) {
+    const double rows = product.rows * (product.apart ? 1 : samples);
+    seconds += Seconds(device, precision, product, samples, rows, product.columns, product.inner);
+  }
+  return seconds;
+}
+
+// The gradient of the left factor is rows x columns by columns x inner, and that of the right one
+// inner x rows by rows x columns.
+double BackwardProducts(const Device& device, Precision precision, const OperationCost& operation,
+                        double samples) {
+  if (operation.products.empty()) {
+    return 2 * ForwardProducts(device, precision, operation, samples);
+  }
+  double seconds = 0;
+  for (const MatrixProduct& product : operation.products) {
+    const double rows = product.rows * (product.apart ? 1 : samples);
+    seconds += Seconds(device, precision, product, samples, rows, product.inner, product.columns) +
+               Seconds(device, precision, product, samples, product.inner, product.columns, rows);
+  }
+  return seconds;
+}
+
+}  // namespace
+
+double ProductSeconds(const Device& device, Precision precision, double rows, double columns,
+                      double inner, double count) {
+  const double rate = ProductRate(device, precision);
+  double least = std::numeric_limits<double>::infinity();
+  for (const Tile& tile : kTiles) {
+    const double tiles = std::ceil(rows / tile.rows) * std::ceil(columns / tile.columns) * count;
+    for (double parts = 1; parts <= kMostParts; parts *= 2) {
+      if (parts > 1 && inner / parts < kLeastOfPart) break;
+      const double waves = std::ceil(tiles * parts / device.processors);
+      const double flops = 2 * tile.rows * tile.columns * inner / parts;
+      double seconds = waves * device.processors * flops / (rate * tile.efficiency);
+      // Partial sums are written and read in fp32.
+      if (parts > 1) {
+        seconds += MemorySeconds(device, 2 * kFloatBytes * rows * columns * count * parts);
+      }
+      least = std::min(least, seconds);
+      if (tiles * parts >= device.processors) break;
+    }
+  }
+  return least;
+}
+
+double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
+                        const OperationCost& operation, double samples) {
+  const double memory = MemorySeconds(device, ActivationBytes(operation, options, samples));
+  if (operation.kind != "attention") {
+    return std::max(memory, ForwardProducts(device, options.precision, operation, samples));
+  }
+  if (IsFused(options)) {
+    return std::max(memory, FusedAttentionSeconds(device, options, operation, samples));
+  }
+  return ForwardProducts(device, options.precision, operation, samples) +
+         ScoreSeconds(device, options, operation, samples);
+}
+
+double BackwardSecondsOn(const Device& device, const ComputeOptions& options,
+                         const OperationCost& operation, double samples) {
+  const double memory = 2 * MemorySeconds(device, ActivationBytes(operation, options, samples));
+  if (operation.kind != "attention") {
+    return std::max(memory, BackwardProducts(device, options.precision, operation, samples));
+  }
+  if (IsFused(options)) {
+    return std::max(
+        memory, kAttentionBackward * FusedAttentionSeconds(device, options, operation, samples));
+  }
+  return BackwardProducts(device, options.precision, operation, samples) +
+         2 * ScoreSeconds(device, options, operation, samples);
+}
+
+}  // namespace legacy
