@@ -22,6 +22,7 @@ struct ModelShape {
   std::string source;         // source of the architecture
   std::string sample;         // sample that the costs are for: "one 3x224x224 image"
   std::string note;           // what the costs leave out
+  int64_t tokens = 0;         // tokens of a sample; 0: samples have none
   int batch = kUnknownBatch;  // usual batch of a worker, in samples
   std::string batch_source;   // who trains with it
   std::vector<Unit> layers;   // layers in forward order, contiguous from offset 0
@@ -35,14 +36,16 @@ struct ModelShape {
 };
 
 // Loads a shape. `text` is a name, looked up as <name>.yaml in $LEGACY_SHAPES, the source tree and
-// the installation, or the path of a file (it contains '/' or '.'). Throws Error with file, line
-// and column on what is not a shape, and with the known names where there is none of that name.
+// the installation, or the path of a file (it contains '/' or '.'). Where samples have tokens,
+// ":tokens=4096" after it takes another number than the file's. Throws Error with file, line and
+// column on what is not a shape, and with the known names where there is none of that name.
 ModelShape LoadModelShape(const std::string& text);
 
 // Parses the text of a file: YAML where it has operations, else a list, one tensor a line: name,
 // shape and, where they are known, multiply-adds and bytes of the operation that it belongs to,
-// with spaces or commas between them. `where` is the file's name, for messages.
-ModelShape ParseModelShape(const std::string& text, const std::string& where);
+// with spaces or commas between them. `where` is the file's name, for messages. `tokens` are those
+// of a sample; 0: as the file says.
+ModelShape ParseModelShape(const std::string& text, const std::string& where, int64_t tokens = 0);
 
 // Returns the names that LoadModelShape finds, ascending.
 std::vector<std::string> ModelShapeNames();

@@ -30,6 +30,28 @@ BATCHES = {
     "resnet18-cifar": (128, ACCORDION),
     "resnet50": (32, GOYAL),
     "resnet101": (32, GOYAL),
+    "bert-base": (32, "assumed: twice that of bert-large"),
+    "bert-large": (16, "NVIDIA's recipe for TensorFlow: 16 sequences of 512 tokens a GPU"),
+    "gpt2-xl": (16, "llm.c's script for eight H100: 16 contexts a GPU and pass"),
+    "gpt2-1b": (16, "Megatron-LM: 16 contexts a GPU"),
+    "gpt2-124m": (12, "nanoGPT: 12 contexts a GPU"),
+    "bert-base-all": (64, "OneFlow's benchmark: 64 sequences of 128 words a GPU"),
+    "gpt-16x1536": (2, "OneFlow's benchmark of Megatron-LM: 2 contexts a GPU"),
+    "gpt-12x768": (8, "OneFlow's benchmark of Megatron-LM: 8 contexts a GPU"),
+    "gpt3-175b": (1, "assumed: one context a pass"),
+    "llama2-7b": (2, "fms-fsdp: 2 contexts a GPU"),
+    "llama2-13b": (2, "fms-fsdp: 2 contexts a GPU"),
+    "llama2-70b": (2, "fms-fsdp: 2 contexts a GPU"),
+    "llama3-8b": (1, "TorchTitan: 1 context of 8192 tokens a GPU"),
+    "llama3-70b": (2, "TorchTitan: 16 contexts for eight GPUs"),
+    "llama3-405b": (1, "assumed: one context a pass; TorchTitan: 2 for eight GPUs"),
+    "mixtral-8x7b": (1, "assumed: one context a pass"),
+    "mpt-1b": (12, "llm-foundry: 12 contexts of 2048 tokens a GPU"),
+    "mpt-3b": (6, "llm-foundry: 6 contexts a GPU"),
+    "mpt-7b": (6, "llm-foundry: 6 contexts a GPU"),
+    "mpt-13b": (16, "llm-foundry: 16 contexts a GPU"),
+    "mpt-30b": (8, "llm-foundry: 8 contexts a GPU"),
+    "mpt-70b": (8, "llm-foundry: 8 contexts a GPU"),
     "transformer-xl": (32, "NVIDIA's recipe: 256 segments on eight GPUs"),
     "vgg16": (64, "Simonyan, Zisserman 2015: 256 images on four GPUs"),
 }
@@ -408,6 +430,203 @@ def gpt2_small():
     return net
 
 
+class Tokens:
+    """A model of repeated blocks whose costs are given for a token. Products and attention are
+    reckoned from sizes by the reader."""
+
+    def __init__(self, name, title, source, tokens, note=""):
+        self.header = {"name": name, "title": title, "source": source,
+                       "sample": f"one context of {tokens} tokens"}
+        if note:
+            self.header["note"] = note
+        self.tokens_of_sample = tokens
+        self.lines = []
+        self.blocks = 0  # of the operations that are added; 0: outside of blocks
+        self.elements = 0
+        self.tensors = 0
+        self.multiply_adds = 0
+
+    def begin(self, blocks, prefix):
+        self.lines += [f"  - blocks: {blocks}", f'    prefix: "{prefix}"', "    operations:"]
+        self.blocks = blocks
+
+    def end(self):
+        self.blocks = 0
+
+    def add(self, kind, fields=(), parameters=(), multiply_adds=0):
+        """`multiply_adds` are those of a sample."""
+        parts = [f"kind: {kind}", *fields]
+        if parameters:
+            inner = ", ".join(f"{name}: {'x'.join(map(str, sizes))}" for name, sizes in parameters)
+            parts.append("parameters: {" + inner + "}")
+        self.lines.append(("      " if self.blocks else "  ") + "- {" + ", ".join(parts) + "}")
+        times = max(1, self.blocks)
+        self.multiply_adds += times * multiply_adds
+        self.tensors += times * len(parameters)
+        for _, sizes in parameters:
+            count = 1
+            for size in sizes:
+                count *= size
+            self.elements += times * count
+
+    def moved(self, numbers, parameters=()):
+        """An operation that reads and writes that many numbers for a token."""
+        self.add("elementwise", [f"bytes: {FLOAT * numbers}"], parameters)
+
+    def norm(self, name, width, bias):
+        sizes = [(name + ".weight", [width])] + ([(name + ".bias", [width])] if bias else [])
+        self.add("batchnorm", [f"bytes: {FLOAT * 3 * width}"], sizes)
+
+    def linear(self, name, inputs, outputs, bias=False):
+        sizes = [(name + ".weight", [outputs, inputs])]
+        sizes += [(name + ".bias", [outputs])] if bias else []
+        self.add("linear", [], sizes, self.tokens_of_sample * inputs * outputs)
+
+    def shared_linear(self, inputs, outputs):
+        """A product with a matrix that belongs to an operation before."""
+        self.add("linear", ["product: {" + f"columns: {outputs}, inner: {inputs}" + "}",
+                            f"weight_bytes: {FLOAT * inputs * outputs}"], [],
+                 self.tokens_of_sample * inputs * outputs)
+
+    def attention(self, heads, kv_heads, head_size):
+        self.add("attention", [f"heads: {heads}", f"kv_heads: {kv_heads}",
+                               f"head_size: {head_size}"], [],
+                 2 * self.tokens_of_sample ** 2 * heads * head_size)
+
+    def text(self):
+        lines = ["# Made by make_shapes.py: change it there."]
+        lines += [f'{key}: "{value}"' for key, value in self.header.items()]
+        batch, source = BATCHES[self.header["name"]]
+        lines += [f"batch: {batch}", f'batch_source: "{source}"',
+                  f"tokens: {self.tokens_of_sample}", f"elements: {self.elements}",
+                  f"tensors: {self.tensors}", f"multiply_adds: {self.multiply_adds}",
+                  "operations:"]
+        return "\n".join(lines + self.lines) + "\n"
+
+
+def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, note="", inner=0):
+    """Blocks of GPT-2: biases everywhere, GELU, head tied to the table of words."""
+    net = Tokens(name, title, source, tokens, note or
+                 "tied: the gradient of wte is complete at the very end of the backward pass")
+    inner = inner or 4 * width
+    tables = [("transformer.wte.weight", [words, width])]
+    tables += [("transformer.wpe.weight", [learned, width])] if learned else []
+    net.moved(3 * width, tables)
+    net.begin(layers, "transformer.h.")
+    net.norm("ln_1", width, True)
+    net.linear("attn.c_attn", width, 3 * width, True)
+    net.attention(heads, heads, width // heads)
+    net.linear("attn.c_proj", width, width, True)
+    net.moved(3 * width)
+    net.norm("ln_2", width, True)
+    net.linear("mlp.c_fc", width, inner, True)
+    net.moved(2 * inner)
+    net.linear("mlp.c_proj", inner, width, True)
+    net.moved(3 * width)
+    net.end()
+    net.norm("transformer.ln_f", width, True)
+    net.shared_linear(width, words)
+    net.moved(2 * words)
+    return net
+
+
+GPT2 = ("Radford et al.: Language Models are Unsupervised Multitask Learners, 2019; names as in "
+        "Hugging Face's transformers, matrices as PyTorch's Linear has them")
+
+
+def bert(name, title, layers, width, heads, masked=20):
+    words, tokens = 30522, 512
+    net = Tokens(name, title,
+                 "Devlin et al.: BERT, NAACL 2019; 30,522 words, pre-training on sequences of 512 "
+                 "tokens; names as in Hugging Face's transformers", tokens,
+                 f"the head is computed for {masked} of 128 words; tied; with dropout")
+    net.moved(4 * width, [("embeddings.word_embeddings.weight", [words, width]),
+                          ("embeddings.position_embeddings.weight", [512, width]),
+                          ("embeddings.token_type_embeddings.weight", [2, width])])
+    net.norm("embeddings.LayerNorm", width, True)
+    net.begin(layers, "encoder.layer.")
+    for part in ["query", "key", "value"]:
+        net.linear("attention.self." + part, width, width, True)
+    net.attention(heads, heads, width // heads)
+    net.linear("attention.output.dense", width, width, True)
+    net.moved(2 * width)  # dropout
+    net.moved(3 * width)
+    net.norm("attention.output.LayerNorm", width, True)
+    net.linear("intermediate.dense", width, 4 * width, True)
+    net.moved(2 * 4 * width)
+    net.linear("output.dense", 4 * width, width, True)
+    net.moved(2 * width)
+    net.moved(3 * width)
+    net.norm("output.LayerNorm", width, True)
+    net.end()
+    of = 128
+    share = f"share: {masked / of}, "
+    net.add("linear", ["product: {" + share + f"columns: {width}, inner: {width}" + "}"],
+            [("cls.transform.dense.weight", [width, width]), ("cls.transform.dense.bias", [width])],
+            tokens * masked // of * width * width)
+    net.add("batchnorm", [f"bytes: {FLOAT * 3 * width * masked // of}"],
+            [("cls.transform.LayerNorm.weight", [width]),
+             ("cls.transform.LayerNorm.bias", [width])])
+    net.add("linear", ["product: {" + share + f"columns: {words}, inner: {width}" + "}",
+                       f"weight_bytes: {FLOAT * words * width}"], [("cls.bias", [words])],
+            tokens * masked // of * words * width)
+    net.moved(2 * words * masked // of)
+    return net
+
+
+def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tokens, experts=0,
+          used=0):
+    """Blocks of Llama: RMS norm, rotary positions, grouped queries, gated SiLU, no biases, untied;
+    with experts as in Mixtral."""
+    net = Tokens(name, title, source, tokens,
+                 "each expert gets an even share of the tokens" if experts else "")
+    keys = width // heads * kv_heads
+    net.moved(2 * width, [("model.embed_tokens.weight", [words, width])])
+    net.begin(layers, "model.layers.")
+    net.norm("input_layernorm", width, False)
+    net.linear("self_attn.q_proj", width, width)
+    net.linear("self_attn.k_proj", width, keys)
+    net.linear("self_attn.v_proj", width, keys)
+    net.moved(2 * (width + keys))
+    net.attention(heads, kv_heads, width // heads)
+    net.linear("self_attn.o_proj", width, width)
+    net.moved(3 * width)
+    net.norm("post_attention_layernorm", width, False)
+    if experts:
+        net.linear("block_sparse_moe.gate", width, experts)
+    rows = tokens * used // experts if experts else tokens
+    for expert in range(max(1, experts)):
+        at = f"block_sparse_moe.experts.{expert}." if experts else "mlp."
+        names = ["w1", "w3", "w2"] if experts else ["gate_proj", "up_proj", "down_proj"]
+        for i, (inputs, outputs) in enumerate([(width, inner), (width, inner), (inner, width)]):
+            if i == 2:
+                net.moved(3 * inner * used // experts if experts else 3 * inner)
+            if experts:
+                net.add("linear", [f"multiply_adds: {inputs * outputs * used // experts}",
+                                   f"bytes: {FLOAT * (inputs + outputs) * used // experts}"],
+                        [(at + names[i] + ".weight", [outputs, inputs])], rows * inputs * outputs)
+            else:
+                net.linear(at + names[i], inputs, outputs)
+    net.moved(3 * width)
+    net.end()
+    net.norm("model.norm", width, False)
+    net.linear("lm_head", width, words)
+    net.moved(2 * words)
+    return net
+
+
+LLAMA2 = "Touvron et al.: Llama 2, 2023; names as in Hugging Face's transformers"
+LLAMA3 = "Llama team: The Llama 3 Herd of Models, 2024; names as in Hugging Face's transformers"
+
+
+def mpt(name, layers, width, heads):
+    """MosaicML's MPT: as GPT-2 with 2,048 learned positions and 50,368 words; the published counts
+    have biases."""
+    return gpt(name, f"MPT {name[4:].upper()}",
+               "MosaicML: llm-foundry, scripts/train/benchmarking, 2023", layers, width, heads,
+               50368, 2048, 2048)
+
+
 def ncf():
     users, items, factors = 138493, 26744, 64
     net = Shape("ncf", "NCF (NeuMF) for MovieLens-20M, 64 factors, MLP 256-256-128-64",
@@ -433,13 +652,49 @@ def shapes():
             residual("resnet50", "ResNet-50 for ImageNet", [3, 4, 6, 3], True),
             residual("resnet101", "ResNet-101 for ImageNet", [3, 4, 23, 3], True),
             vgg16(), alexnet(), googlenet(), googlenet_cifar(), lstm_ptb(), transformer_xl(),
-            gpt2_small(), ncf()]
+            gpt2_small(), ncf(), bert("bert-base", "BERT base", 12, 768, 12),
+            bert("bert-large", "BERT large", 24, 1024, 16),
+            gpt("gpt2-xl", "GPT-2 XL", GPT2, 48, 1600, 25, 50257, 1024, 1024),
+            gpt("gpt3-175b", "GPT-3 175B",
+                "Brown et al.: Language Models are Few-Shot Learners, NeurIPS 2020", 96, 12288, 96,
+                50257, 2048, 2048),
+            llama("llama2-7b", "Llama 2 7B", LLAMA2, 32, 4096, 32, 32, 11008, 32000, 4096),
+            llama("llama2-13b", "Llama 2 13B", LLAMA2, 40, 5120, 40, 40, 13824, 32000, 4096),
+            llama("llama2-70b", "Llama 2 70B", LLAMA2, 80, 8192, 64, 8, 28672, 32000, 4096),
+            llama("llama3-8b", "Llama 3 8B", LLAMA3, 32, 4096, 32, 8, 14336, 128256, 8192),
+            llama("llama3-70b", "Llama 3 70B", LLAMA3, 80, 8192, 64, 8, 28672, 128256, 8192),
+            llama("llama3-405b", "Llama 3.1 405B", LLAMA3, 126, 16384, 128, 8, 53248, 128256,
+                  8192),
+            llama("mixtral-8x7b", "Mixtral 8x7B",
+                  "Jiang et al.: Mixtral of Experts, 2024; names as in Hugging Face's transformers",
+                  32, 4096, 32, 8, 14336, 32000, 4096, 8, 2),
+            mpt("mpt-1b", 24, 2048, 16), mpt("mpt-3b", 32, 2560, 20), mpt("mpt-7b", 32, 4096, 32),
+            mpt("mpt-13b", 40, 5120, 40), mpt("mpt-30b", 48, 7168, 56),
+            mpt("mpt-70b", 80, 8192, 64)]
+
+
+MEGATRON = "Shoeybi et al.: Megatron-LM, 2019; sizes of its published trainings"
+
+
+def published():
+    """Models of published trainings (scenarios/whole_steps/) that have no name of their own."""
+    return [gpt("gpt2-1b", "GPT-2 of 1.2 billion parameters", MEGATRON, 24, 1920, 15, 51200, 1024,
+                1024),
+            gpt("gpt2-124m", "GPT-2 small with fused attention", GPT2, 12, 768, 12, 50304, 1024,
+                1024),
+            bert("bert-base-all", "BERT base whose head is computed for all words", 12, 768, 12,
+                 128),
+            gpt("gpt-16x1536", "GPT of 16 layers of 1536", MEGATRON, 16, 1536, 16, 50304, 2048,
+                2048),
+            gpt("gpt-12x768", "GPT of 12 layers of 768", MEGATRON, 12, 768, 12, 50304, 2048, 2048)]
 
 
 def main():
     folder = pathlib.Path(__file__).resolve().parent
-    for shape in shapes():
-        path = folder / (shape.header["name"] + ".yaml")
+    rows = folder.parent.parent / "scenarios" / "whole_steps"
+    for shape, place in [(shape, folder) for shape in shapes()] + [(shape, rows)
+                                                                   for shape in published()]:
+        path = place / (shape.header["name"] + ".yaml")
         if sys.argv[1:] == ["--check"]:
             if not path.is_file() or path.read_text() != shape.text():
                 sys.exit(f"{path}: is not what make_shapes.py writes; run it")
