@@ -3,7 +3,9 @@
 #include <iostream>
 
 #include "base/programs/program.h"
+#include "scenarios/network/validation/validation.h"
 #include "scenarios/programs/network_command_line.h"
+#include "scenarios/published/whole_steps.h"
 
 namespace {
 
@@ -25,6 +27,7 @@ int Run(const legacy::ValidationOptions& options) {
 
 int main(int argc, char** argv) {
   legacy::RunProgram("legacy-network", [&] {
+    legacy::AddValidationSection("whole-steps", legacy::ValidateWholeSteps);
     const legacy::NetworkCommandLine line = legacy::ParseNetworkCommandLine(argc, argv);
     if (line.exit) return *line.exit;
     return std::visit([](const auto& command) { return Run(command); }, line.command);

@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"
-#include "scenarios/run/timed_training.h"
-#include "scenarios/training/step_sources.h"
+#include "scenarios/run/one_step.h"
 
 namespace legacy {
 namespace {
@@ -30,30 +28,6 @@ Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
   one.fidelity = "analytic";
   one.record = false;
   return one;
-}
-
-analysis::StepRow TimeOneStep(const Scenario& scenario) {
-  const std::unique_ptr<StepSources> sources = DrawnSources(scenario);
-  TrainingOptions options;
-  options.workers = scenario.workers;
-  options.batch_size = scenario.batch;
-  options.total_steps = scenario.steps;
-  options.buckets.bucket_bytes = *scenario.bucket;
-  const std::span<const Unit> layers = sources->Layers();
-  const Method dense = FindMethod(scenario, "dense");
-  const std::unique_ptr<StepSource> step =
-      sources->Make(options, dense, BuildMethod(dense, scenario, layers));
-  ScenarioTiming timing(scenario);
-  const std::vector<int64_t> numels = step->LayerNumels();
-  StepClocks clocks;
-  for (Clock& clock : timing.MakeClocks(step->Costs(), numels)) {
-    clocks.push_back(std::make_unique<Clock>(std::move(clock)));
-  }
-  analysis::RunDirectory rows;
-  MemorySink sink(rows);
-  TimedTraining timed(timing, sink, nullptr, "dense", scenario.seed, std::move(clocks), numels);
-  const StepStart start = timed.Start();
-  return timed.Step(step->Step(start.participation.workers).work, start, {});
 }
 
 }  // namespace

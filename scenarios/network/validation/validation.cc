@@ -24,7 +24,12 @@ constexpr double kSampleTolerance = 0.01;
 
 using Section = std::pair<const char*, SectionResult (*)(const SectionRun&)>;
 
-std::vector<Section> Sections() {
+std::vector<Section>& AddedSections() {
+  static std::vector<Section> added;
+  return added;
+}
+
+std::vector<Section> NetworkSections() {
   return {{"astra-sim", ValidateAstraSim},
           {"nccl", ValidateNccl},
           {"analytic", ValidateAnalytic},
@@ -39,6 +44,12 @@ std::vector<Section> Sections() {
           {"roce", ValidateRoce}
 #endif
   };
+}
+
+std::vector<Section> Sections() {
+  std::vector<Section> sections = NetworkSections();
+  std::ranges::copy(AddedSections(), std::back_inserter(sections));
+  return sections;
 }
 
 std::vector<Section> Chosen(const std::vector<std::string>& names) {
@@ -107,6 +118,10 @@ void Keep(SectionResult& result, const ValidationOptions& options, std::ostream&
 }
 
 }  // namespace
+
+void AddValidationSection(const char* name, SectionResult (*validate)(const SectionRun&)) {
+  AddedSections().emplace_back(name, validate);
+}
 
 std::vector<std::string> ValidationSections() {
   std::vector<std::string> names;

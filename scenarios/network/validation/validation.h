@@ -29,6 +29,13 @@ struct ValidationOptions {
   int processes = 1;
 };
 
+struct SectionRun;
+struct SectionResult;
+
+// Adds a section after those of the network, for parts of the toolkit that this folder does not
+// know.
+void AddValidationSection(const char* name, SectionResult (*validate)(const SectionRun&));
+
 // Returns the names of the sections, in the order in which they run.
 std::vector<std::string> ValidationSections();
 

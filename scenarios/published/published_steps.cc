@@ -1,0 +1,180 @@
+#include "scenarios/published/published_steps.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/files/csv_file.h"
+#include "base/parse.h"
+
+namespace legacy {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kMostSeconds = 1e6;
+constexpr int64_t kMostDevices = 1 << 20;
+
+// Rate of one device's links inside a node, as NCCL's search has it (src/graph/topo.h: 20, 20 and
+// 20.6 GB/s for each of 6, 12 and 18 links of NVLink), and of PCIe 4 where there is no NVLink.
+struct NodeLink {
+  const char* device;  // how its name begins
+  const char* rate;
+};
+constexpr std::array<NodeLink, 4> kNodeLinks = {
+    {{"V100", "960Gbps"}, {"A100-PCIe", "200Gbps"}, {"A100", "1920Gbps"}, {"H100", "2966.4Gbps"}}};
+constexpr const char* kPcie = "200Gbps";
+// Where all gradients are one bucket, nothing is sent before the backward pass is over.
+constexpr const char* kOneBucket = "1000GiB";
+
+std::string NodeRate(const std::string& device) {
+  for (const NodeLink& link : kNodeLinks) {
+    if (device.starts_with(link.device)) return link.rate;
+  }
+  return kPcie;
+}
+
+// A Row reads the cells of the present row by name.
+class Row {
+ public:
+  explicit Row(const CsvFile& file) : file_(file) {}
+  std::string Text(const char* column) const {
+    return std::string(file_.Text(file_.Column(column)));
+  }
+  int64_t Whole(const char* column) const {
+    return file_.Whole(file_.Column(column), 1, kMostDevices);
+  }
+  bool IsOne(const char* column) const { return Text(column) == "1"; }
+  bool Has(const char* column) const {
+    const std::string text = Text(column);
+    return !text.empty() && text != "unknown";
+  }
+  double Seconds() const {
+    return Has("step_seconds") ? file_.Number(file_.Column("step_seconds"), 0, kMostSeconds) : 0;
+  }
+
+ private:
+  const CsvFile& file_;
+};
+
+// Returns why data parallelism cannot express a row, or what this toolkit does not know of it.
+std::string WhyNotTimed(const Row& row) {
+  if (!row.IsOne("tp")) return "tensor parallelism";
+  if (!row.IsOne("pp")) return "pipeline parallelism";
+  if (!row.IsOne("cp")) return "context parallelism";
+  if (!row.IsOne("ep")) return "expert parallelism";
+  const std::string sharding = row.Text("sharding");
+  if (!sharding.empty() && sharding != "none") return "sharded: " + sharding;
+  if (row.Text("compression") != "none" && row.Has("compression")) {
+    return "compressed by " + row.Text("compression");
+  }
+  if (!row.Has("step_seconds")) return "a rate whose batch is not known";
+  if (!row.Has("micro_batch")) return "its micro batch is not known";
+  if (!row.Has("shape")) return "no shape of " + row.Text("model");
+  if (!row.Has("profile")) return "no profile of " + row.Text("gpu");
+  if (!row.Has("number_format")) return "no such precision: " + row.Text("precision");
+  return "";
+}
+
+// Returns the topology of the row's devices: one node is a switch, several have one link each that
+// stands for all NICs of a node.
+std::string TopologyOf(const Row& row) {
+  const int64_t devices = row.Whole("dp");
+  const std::string rate = NodeRate(row.Text("gpu"));
+  const int64_t in_node = row.Whole("gpus_per_node");
+  if (devices <= in_node) return "star:rate=" + rate;
+  return fmt::format("nodes:nodes={},gpus={},node.rate={},network.rate={}Gbps",
+                     (devices + in_node - 1) / in_node, in_node, rate,
+                     row.Text("inter_node_gbit_per_node"));
+}
+
+// Returns the algorithm of NCCL on nodes without NVLS: a ring in few nodes, trees in many.
+std::string AlgorithmOf(const Row& row) {
+  constexpr int64_t kNodesOfTrees = 4;
+  return row.Whole("dp") < kNodesOfTrees * row.Whole("gpus_per_node") ? "ring-allreduce"
+                                                                      : "double-tree-allreduce";
+}
+
+// Returns the shape, beside the file of rows where that is where it lies.
+std::string ShapeOf(const Row& row, const fs::path& folder) {
+  const std::string shape = row.Text("shape");
+  const size_t end = shape.find(':');
+  const fs::path beside = folder / (shape.substr(0, end) + ".yaml");
+  if (!fs::is_regular_file(beside)) return shape;
+  return beside.string() + (end == std::string::npos ? "" : shape.substr(end));
+}
+
+std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const fs::path& folder) {
+  const std::string wire = row.Text("wire");
+  return {{"training.layers", ShapeOf(row, folder)},
+          {"training.workers", row.Text("dp")},
+          {"training.batch", row.Text("micro_batch")},
+          {"training.accumulate", row.Has("accumulate") ? row.Text("accumulate") : "1"},
+          {"training.optimizer", row.Text("optimizer")},
+          {"training.steps", "1"},
+          {"training.precision", row.Text("number_format")},
+          {"compression.policies", wire == "fp32" ? "dense" : wire},
+          {"clock.device_profile", row.Text("profile")},
+          {"clock.kernels", row.Text("kernels")},
+          {"clock.layout", row.Text("layout")},
+          {"clock.recompute", row.Text("recompute") == "full"        ? "full"
+                              : row.Text("recompute") == "selective" ? "selective"
+                                                                     : "none"},
+          {"clock.bucket", row.Text("overlap") == "no" ? kOneBucket : "25MiB"},
+          {"network.topology", TopologyOf(row)},
+          {"network.delay", "0ns"},
+          {"network.mtu", "4096"},
+          {"network.stragglers", "none"},
+          {"network.fidelity", "analytic"},
+          {"network.connections", "cold"},
+          {"network.group", row.Text("gpus_per_node")},
+          {"network.allreduce", AlgorithmOf(row)},
+          {"network.protocol", "auto"}};
+}
+
+}  // namespace
+
+std::string PublishedStep::Family() const {
+  const size_t end = id.find('-', id.find('-') + 1);
+  return id.substr(0, end);
+}
+
+Scenario PublishedStep::ToScenario() const {
+  Scenario scenario;
+  for (const auto& [key, value] : options) SetOption(scenario, key, value);
+  ValidateScenario(scenario);
+  return scenario;
+}
+
+std::vector<PublishedStep> ReadPublishedSteps(const std::string& path) {
+  CsvFile file(path, "published steps");
+  const fs::path folder = fs::path(path).parent_path();
+  std::vector<PublishedStep> steps;
+  while (file.Next()) {
+    const Row row(file);
+    PublishedStep& step = steps.emplace_back();
+    step.id = row.Text("id");
+    step.level = row.Text("class");
+    step.model = row.Text("model");
+    step.device = row.Text("gpu");
+    step.devices = row.Whole("gpus");
+    step.precision = row.Text("precision");
+    step.seconds = row.Seconds();
+    step.missing = row.Text("missing");
+    step.source = row.Text("source");
+    step.not_timed = WhyNotTimed(row);
+    if (step.not_timed.empty()) step.options = OptionsOf(row, folder);
+  }
+  return steps;
+}
+
+std::string PublishedStepsPath() {
+  const fs::path source = fs::path(LEGACY_WHOLE_STEPS_SOURCE_DIR) / "published.csv";
+  return fs::is_regular_file(source)
+             ? source.string()
+             : (fs::path(LEGACY_WHOLE_STEPS_INSTALL_DIR) / "published.csv").string();
+}
+
+}  // namespace legacy

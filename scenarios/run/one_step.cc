@@ -1,0 +1,35 @@
+#include "scenarios/run/one_step.h"
+
+#include "scenarios/options/methods.h"
+#include "scenarios/run/diagnostics.h"
+#include "scenarios/run/timed_training.h"
+#include "scenarios/training/step_sources.h"
+
+namespace legacy {
+
+analysis::StepRow TimeOneStep(const Scenario& scenario) {
+  const std::unique_ptr<StepSources> sources = DrawnSources(scenario);
+  TrainingOptions options;
+  options.workers = scenario.workers;
+  options.batch_size = scenario.batch;
+  options.passes = scenario.accumulate;
+  options.total_steps = scenario.steps;
+  options.buckets.bucket_bytes = *scenario.bucket;
+  const std::span<const Unit> layers = sources->Layers();
+  const Method method = FindMethod(scenario, scenario.policies.front());
+  const std::unique_ptr<StepSource> step =
+      sources->Make(options, method, BuildMethod(method, scenario, layers));
+  ScenarioTiming timing(scenario);
+  const std::vector<int64_t> numels = step->LayerNumels();
+  StepClocks clocks;
+  for (Clock& clock : timing.MakeClocks(step->Costs(), numels)) {
+    clocks.push_back(std::make_unique<Clock>(std::move(clock)));
+  }
+  analysis::RunDirectory rows;
+  MemorySink sink(rows);
+  TimedTraining timed(timing, sink, nullptr, method.name, scenario.seed, std::move(clocks), numels);
+  const StepStart start = timed.Start();
+  return timed.Step(step->Step(start.participation.workers).work, start, {});
+}
+
+}  // namespace legacy

@@ -1,0 +1,92 @@
+#include "scenarios/published/published_steps.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "base/error.h"
+#include "base/files/whole_file.h"
+#include "scenarios/run/one_step.h"
+
+namespace legacy::published_steps_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(PublishedSteps, AreTimedOrSayWhyNot) {
+  const std::vector<PublishedStep> steps = ReadPublishedSteps(PublishedStepsPath());
+  std::set<std::string> ids;
+  int timed = 0;
+  for (const PublishedStep& step : steps) {
+    EXPECT_TRUE(ids.insert(step.id).second) << step.id;
+    EXPECT_TRUE(step.level == "A" || step.level == "B" || step.level == "C") << step.id;
+    EXPECT_NE(step.not_timed.empty(), step.options.empty()) << step.id;
+    if (!step.not_timed.empty()) continue;
+    ++timed;
+    EXPECT_GT(step.seconds, 0) << step.id;
+    EXPECT_EQ(step.ToScenario().workers, step.devices) << step.id;
+  }
+  EXPECT_EQ(steps.size(), 375u);
+  EXPECT_EQ(timed, 223);
+}
+
+const PublishedStep& StepNamed(const std::vector<PublishedStep>& steps, const std::string& id) {
+  return *std::ranges::find(steps, id, &PublishedStep::id);
+}
+
+// Two shapes of a model on one device: what a step takes follows from the row alone.
+TEST(PublishedSteps, AreScenariosOfTheirInputs) {
+  const std::vector<PublishedStep> steps = ReadPublishedSteps(PublishedStepsPath());
+  const PublishedStep& bert = StepNamed(steps, "dle-pt-bert-large-a100-80gb-8-s128-tf32");
+  const Scenario scenario = bert.ToScenario();
+  EXPECT_EQ(scenario.layers, "bert-large:tokens=128");
+  EXPECT_EQ(scenario.accumulate, 64);
+  EXPECT_EQ(scenario.device_profile, "a100-sxm-80");
+  EXPECT_EQ(*scenario.precision, Precision::kTf32);
+  EXPECT_NEAR(TimeOneStep(scenario).step_seconds / bert.seconds, 1, 0.05);
+  const PublishedStep& sharded = StepNamed(steps, "mpt-h100-7b-128");
+  EXPECT_EQ(sharded.not_timed, "sharded: FULL_SHARD");
+  EXPECT_EQ(StepNamed(steps, "meg20-dgxa100-2b").not_timed, "tensor parallelism");
+  EXPECT_EQ(StepNamed(steps, "cgx-bert-large-nccl").not_timed, "a rate whose batch is not known");
+}
+
+// A gradient that travels after the backward pass makes the step longer than one that overlaps it.
+TEST(PublishedSteps, TransfersOverlapUnlessTheFrameworkWaits) {
+  const std::vector<PublishedStep> steps = ReadPublishedSteps(PublishedStepsPath());
+  PublishedStep step = StepNamed(steps, "dlperf-megatron-gpt498m-v100-16gb-16-fp16");
+  const double after = TimeOneStep(step.ToScenario()).step_seconds;
+  for (auto& [key, value] : step.options) {
+    if (key == "clock.bucket") value = "25MiB";
+  }
+  EXPECT_GT(after, TimeOneStep(step.ToScenario()).step_seconds + 0.1);
+}
+
+TEST(PublishedSteps, BadRowsAreNamed) {
+  const std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("published-" + std::to_string(getpid()) + ".csv");
+  const auto complaint = [&](const std::string& from, const std::string& to) -> std::string {
+    std::string text = ReadWholeFile(PublishedStepsPath());
+    text = text.substr(0, text.find('\n', text.find('\n') + 1) + 1);  // the header and a row
+    if (!from.empty()) text.replace(text.find(from), from.size(), to);
+    std::ofstream(path) << text;
+    try {
+      const auto steps = ReadPublishedSteps(path.string());
+      for (const PublishedStep& step : steps) step.ToScenario();
+      return "none";
+    } catch (const Error& error) {
+      return error.what();
+    }
+  };
+  EXPECT_EQ(complaint("", ""), "none");
+  EXPECT_THAT(complaint("step_seconds", "step_second"), HasSubstr("step_seconds"));
+  EXPECT_THAT(complaint(",A100-80GB,1,", ",A100-80GB,none,"), HasSubstr(":2: gpus: got 'none'"));
+  EXPECT_THAT(complaint("channels-last", "sideways"), HasSubstr("clock.layout: got 'sideways'"));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace legacy::published_steps_test
