@@ -207,18 +207,20 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
     return best;
 }
 
-UniformPath
-TypicalPath(const Topology& topology, const Placement& placement, const Transport& transport)
+UniformPath TypicalPath(const Topology& topology,
+                        const Placement& placement,
+                        const Transport& transport,
+                        const std::vector<int>& members)
 {
     UniformPath path{0, INT64_MAX, 0};
-    const int workers = placement.Workers();
+    const std::vector<int> hosts = placement.HostsOf(members);
     WideTime delays = 0;
     int64_t links = 0;
-    for (int w = 0; w < workers; ++w)
+    for (size_t i = 0; i < hosts.size(); ++i)
     {
-        const int next = placement.hosts[(w + 1) % workers];
-        const std::vector<DirectedLink> route = topology.Route(placement.hosts[w], next, 0);
-        const int planes = topology.Planes(placement.hosts[w], next);
+        const int next = hosts[(i + 1) % hosts.size()];
+        const std::vector<DirectedLink> route = topology.Route(hosts[i], next, 0);
+        const int planes = topology.Planes(hosts[i], next);
         path.hops = std::max(path.hops, static_cast<int>(route.size()));
         for (DirectedLink link : route)
         {
@@ -231,20 +233,21 @@ TypicalPath(const Topology& topology, const Placement& placement, const Transpor
     return path;
 }
 
-double
-NeighbourLatency(const Topology& topology, const Placement& placement, const Transport& transport)
+double NeighbourLatency(const Topology& topology,
+                        const Placement& placement,
+                        const Transport& transport,
+                        const std::vector<int>& members)
 {
-    const int workers = placement.Workers();
+    const std::vector<int> hosts = placement.HostsOf(members);
     double delays = 0;
-    for (int w = 0; w < workers; ++w)
+    for (size_t i = 0; i < hosts.size(); ++i)
     {
-        const int next = placement.hosts[(w + 1) % workers];
-        for (DirectedLink link : topology.Route(placement.hosts[w], next, 0))
+        for (DirectedLink link : topology.Route(hosts[i], hosts[(i + 1) % hosts.size()], 0))
         {
             delays += static_cast<double>(LinkDelay(topology, transport, link)) * 1e-9;
         }
     }
-    return delays / workers;
+    return delays / static_cast<double>(hosts.size());
 }
 
 } // namespace legacy::fabric

@@ -37,15 +37,19 @@ CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candi
                                    const Transport& transport,
                                    const ChannelOptions& channels = {});
 
-/// Returns the uniform path that the closed forms assume for the fabric: the slowest link and the
-/// most hops between neighbouring workers, and the mean delay of their links, the delays of
-/// switches included.
-UniformPath
-TypicalPath(const Topology& topology, const Placement& placement, const Transport& transport);
+/// Returns the uniform path that the closed forms assume for a collective of the members (empty:
+/// all workers): the slowest link and the most hops between neighbouring members, and the mean
+/// delay of their links, the delays of switches included.
+UniformPath TypicalPath(const Topology& topology,
+                        const Placement& placement,
+                        const Transport& transport,
+                        const std::vector<int>& members = {});
 
 /// Returns the alpha of the textbook's rules: seconds of an empty message between neighbouring
-/// workers, averaged over all of them, because a ring's rounds pass every pair.
-double
-NeighbourLatency(const Topology& topology, const Placement& placement, const Transport& transport);
+/// members, averaged over all of them, because a ring's rounds pass every pair.
+double NeighbourLatency(const Topology& topology,
+                        const Placement& placement,
+                        const Transport& transport,
+                        const std::vector<int>& members = {});
 
 } // namespace legacy::fabric

@@ -200,6 +200,40 @@ void CheckPlaces(const CollectiveSpec& spec, const std::string& algorithm)
     }
 }
 
+/// Throws Error unless the members are distinct workers, one for each size, and lie below the
+/// servers and aggregators, as workers do in a placement.
+void CheckMembers(const CollectiveSpec& spec, const std::string& algorithm)
+{
+    if (spec.members.size() != spec.bytes.size())
+    {
+        throw Error(algorithm + ": members",
+                    std::to_string(spec.members.size()) + " workers",
+                    std::to_string(spec.bytes.size()) + ", one for each of its sizes");
+    }
+    std::vector<int> sorted = spec.members;
+    std::sort(sorted.begin(), sorted.end());
+    const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
+    if (twice != sorted.end())
+    {
+        throw Error(algorithm + ": members",
+                    "worker " + std::to_string(*twice) + " twice",
+                    "each worker once");
+    }
+    CheckRange(algorithm + ": members: worker", sorted.front(), 0, kMany);
+    const int64_t others = int64_t{sorted.back()} + 1;
+    if (IsServer(spec.algorithm))
+    {
+        CheckRange(algorithm + ": root (the first server)", spec.root, others, kMany);
+    }
+    for (int parent : spec.parents)
+    {
+        if (parent >= 0)
+        {
+            CheckRange(algorithm + ": aggregator", parent, others, kMany);
+        }
+    }
+}
+
 } // namespace
 
 void CheckCollective(const CollectiveSpec& spec)
@@ -210,6 +244,10 @@ void CheckCollective(const CollectiveSpec& spec)
         throw Error(algorithm + ": needs at least one worker");
     }
     const auto workers = static_cast<int64_t>(spec.bytes.size());
+    if (!spec.members.empty())
+    {
+        CheckMembers(spec, algorithm);
+    }
     CheckBytes(spec, algorithm);
     CheckSettings(spec, algorithm);
     CheckPlaces(spec, algorithm);

@@ -4,6 +4,7 @@
 #include "base.h"
 #include "base/error.h"
 #include "base/nearest.h"
+#include "members.h"
 
 #include <algorithm>
 #include <array>
@@ -81,6 +82,17 @@ class Alone : public CollectiveBase
     {
     }
 };
+
+/// Makes the collective of workers 0 .. N - 1, whatever the members are called.
+std::unique_ptr<Collective>
+MakeOfAll(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+{
+    if (spec.bytes.size() == 1)
+    {
+        return std::make_unique<Alone>(1, tagBase, std::move(done));
+    }
+    return EntryOf(spec.algorithm).make(spec, tagBase, std::move(done));
+}
 
 CollectiveTraffic Meter(const CollectiveSpec& spec)
 {
@@ -257,11 +269,13 @@ std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
 {
     CheckCollective(spec);
-    if (spec.bytes.size() == 1)
+    if (spec.members.empty())
     {
-        return std::make_unique<Alone>(1, tagBase, std::move(done));
+        return MakeOfAll(spec, tagBase, std::move(done));
     }
-    return EntryOf(spec.algorithm).make(spec, tagBase, std::move(done));
+    const auto make = [&](Collective::DoneCallback memberDone)
+    { return MakeOfAll(spec, tagBase, std::move(memberDone)); };
+    return std::make_unique<MemberCollective>(spec, make, std::move(done));
 }
 
 } // namespace legacy::fabric

@@ -113,11 +113,17 @@ enum class PeerOrder : uint8_t
 struct CollectiveSpec
 {
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::RingAllReduce;
-    /// The root of a broadcast, and of a parameter server its endpoint.
+    /// The member that is the root of a broadcast, or the endpoint of the first parameter server.
     int root = 0;
-    std::vector<int64_t> bytes; ///< bytes of each worker's message
-    int64_t pullBytes = 0;      ///< parameter servers: bytes sent to each worker
-    int servers = 1;            ///< sharded parameter server: endpoints N .. N + servers - 1
+    std::vector<int64_t> bytes; ///< bytes of each member's message
+    /// The workers that take part: member i is worker members[i]. Empty: all workers in order, one
+    /// for each size of `bytes`. Wherever else a spec says worker, root or group, it means members;
+    /// endpoints of servers and aggregators are numbers of the placement.
+    std::vector<int> members;
+    int64_t pullBytes = 0; ///< parameter servers: bytes sent to each worker
+    /// Sharded parameter server: endpoints N .. N + servers - 1, or with `members` root ..
+    /// root + servers - 1.
+    int servers = 1;
     /// Hierarchical, rings and trees of several channels, NVLS, relays, protocols: workers of a
     /// group (a node), which are consecutive. The last group may be smaller; 1 and N are flat.
     int group = 1;
@@ -151,12 +157,13 @@ struct CollectiveSpec
 
 /// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
 /// range, negative bytes, sizes of sums or parents that are missing, a number of workers that it
-/// does not take.
+/// does not take, members that are not one for each size, that appear twice, or that are servers or
+/// aggregators too. How many workers there are is not known here.
 void CheckCollective(const CollectiveSpec& spec);
 
-/// Return the payload bytes that leave and reach each worker's NIC over the whole collective,
-/// forwarding included (the traffic ratio). Servers on a worker's host are counted as if they were
-/// elsewhere.
+/// Return the payload bytes that leave and reach each member's NIC over the whole collective, in
+/// the order of members, forwarding included (the traffic ratio). Servers on a worker's host are
+/// counted as if they were elsewhere.
 std::vector<int64_t> BytesSent(const CollectiveSpec& spec);
 std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 
@@ -164,9 +171,9 @@ std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 /// whose last group is smaller. Throws Error as CheckCollective does.
 double EstimatedFlows(const CollectiveSpec& spec);
 
-/// A Collective is one collective in progress. Its owner (a graph of several, or a test) forwards
-/// events to it. Tags of its flows carry `tagBase` in the upper 16 bits, so that several can be in
-/// flight at once.
+/// A Collective is one collective in progress. Workers and endpoints are those of the placement.
+/// Its owner (a graph of several, or a test) forwards events to it. Tags of its flows carry
+/// `tagBase` in the upper 16 bits, so that several can be in flight at once.
 class Collective
 {
   public:
@@ -192,8 +199,8 @@ struct WakeOf
 /// for the collectives' owner.
 std::optional<WakeOf> CollectiveOfWake(uint64_t token);
 
-/// Makes the flow graph of a collective. `done` is called once for each worker, when everything
-/// that it waits for has arrived. Throws Error as CheckCollective does.
+/// Makes the flow graph of a collective. `done` is called once for each worker that takes part,
+/// when everything that it waits for has arrived. Throws Error as CheckCollective does.
 std::unique_ptr<Collective>
 MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done);
 

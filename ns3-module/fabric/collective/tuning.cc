@@ -198,25 +198,28 @@ DirectedLink NarrowestOf(const Topology& topology, const std::vector<DirectedLin
 
 } // namespace
 
-NodeLinks NodeLinksOf(const Topology& topology, const Placement& placement, int group)
+NodeLinks NodeLinksOf(const Topology& topology,
+                      const Placement& placement,
+                      int group,
+                      const std::vector<int>& members)
 {
     constexpr double kBitsPerGb = 8e9;
-    const int workers = placement.Workers();
+    const std::vector<int> hosts = placement.HostsOf(members);
+    const int workers = static_cast<int>(hosts.size());
     const auto rate = [&](DirectedLink link)
     { return static_cast<double>(topology.MeanRate(link)) / kBitsPerGb; };
-    const auto route = [&](int from, int to)
-    { return topology.Route(placement.hosts[from], placement.hosts[to], 0); };
+    const auto route = [&](int from, int to) { return topology.Route(hosts[from], hosts[to], 0); };
     NodeLinks links;
     group = std::clamp(group, 1, workers);
-    if (group > 1 && placement.hosts[0] != placement.hosts[1])
+    if (group > 1 && hosts[0] != hosts[1])
     {
-        links.inside = rate(NarrowestOf(topology, route(0, 1))) *
-                       topology.Planes(placement.hosts[0], placement.hosts[1]);
+        links.inside =
+            rate(NarrowestOf(topology, route(0, 1))) * topology.Planes(hosts[0], hosts[1]);
     }
     std::map<DirectedLink, double> rails;
     for (int worker = 0; worker < group && group + worker < workers; ++worker)
     {
-        if (placement.hosts[worker] != placement.hosts[group + worker])
+        if (hosts[worker] != hosts[group + worker])
         {
             const DirectedLink link = NarrowestOf(topology, route(worker, group + worker));
             rails.emplace(link, rate(link));

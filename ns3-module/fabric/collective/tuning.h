@@ -23,10 +23,13 @@ struct NodeLinks
     int rails = 1;     ///< number of these links
 };
 
-/// Returns the links of the first node of `group` workers: the slowest on the route between two of
-/// its workers, and the slowest ones on the routes between each of them and its counterpart in the
-/// next node, each of which counts once.
-NodeLinks NodeLinksOf(const Topology& topology, const Placement& placement, int group);
+/// Returns the links of the first node of `group` consecutive members (empty: of all workers): the
+/// slowest on the route between two of its workers, and the slowest ones on the routes between each
+/// of them and its counterpart in the next node, each of which counts once.
+NodeLinks NodeLinksOf(const Topology& topology,
+                      const Placement& placement,
+                      int group,
+                      const std::vector<int>& members = {});
 
 /// Returns the microseconds that NCCL's model gives the collective with its group, channels and
 /// protocol; nullopt where NCCL has no such algorithm, or the protocol is not one of NCCL's.

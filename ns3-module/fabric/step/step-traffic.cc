@@ -43,6 +43,12 @@ void Append(std::string& text, const CollectiveSpec& spec)
         Append(text, spec.pairBytes);
     }
     Append(text, {spec.parents.begin(), spec.parents.end()});
+    if (!spec.members.empty())
+    {
+        // A number of members below 0 tells them from the times that follow a collective.
+        Append(text, {-static_cast<int64_t>(spec.members.size())});
+        Append(text, {spec.members.begin(), spec.members.end()});
+    }
 }
 
 /// Throws Error unless there is one time >= 0 for each worker, or none where `optional` is true.
@@ -66,6 +72,20 @@ void CheckTimes(const std::vector<TimeNs>& times,
         if (time < 0)
         {
             throw Error("step: " + what, std::to_string(time) + " ns", "0 ns or more");
+        }
+    }
+}
+
+/// Throws Error unless the members, where there are any, are all workers in some order.
+void CheckAllTakePart(const CollectiveSpec& spec, int workers, const std::string& at)
+{
+    for (int member : spec.members)
+    {
+        if (member < 0 || member >= workers)
+        {
+            throw Error("step: " + at + ": members",
+                        "worker " + std::to_string(member),
+                        "0 to " + std::to_string(workers - 1));
         }
     }
 }
@@ -96,6 +116,7 @@ void CheckTraffic(const StepTraffic& traffic)
                             std::to_string(call.collective.bytes.size()) + " sizes",
                             "one for each of " + std::to_string(traffic.workers) + " workers");
             }
+            CheckAllTakePart(call.collective, traffic.workers, at);
             if (r == 0 && std::any_of(call.computeBefore.begin(),
                                       call.computeBefore.end(),
                                       [](TimeNs time) { return time > 0; }))

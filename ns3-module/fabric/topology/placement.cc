@@ -322,6 +322,26 @@ int Placement::NodeOf(int endpoint) const
                 " aggregators, but traffic asks for endpoint " + std::to_string(endpoint));
 }
 
+std::vector<int> Placement::HostsOf(const std::vector<int>& members) const
+{
+    if (members.empty())
+    {
+        return hosts;
+    }
+    std::vector<int> nodes;
+    for (int worker : members)
+    {
+        if (worker < 0 || worker >= Workers())
+        {
+            throw Error("placement " + description + ": worker",
+                        std::to_string(worker),
+                        "0 to " + std::to_string(Workers() - 1));
+        }
+        nodes.push_back(hosts[worker]);
+    }
+    return nodes;
+}
+
 Placement MakePlacement(const PlacementRequest& request, const Topology& topology)
 {
     const int workers = request.workers;

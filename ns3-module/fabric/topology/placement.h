@@ -44,6 +44,10 @@ struct Placement
     /// Returns the node of an endpoint. Throws Error where there is no such endpoint, naming what
     /// is lacking.
     int NodeOf(int endpoint) const;
+
+    /// Returns the nodes of the members of a collective; with no members, of all workers. Throws
+    /// Error where there is no such worker.
+    std::vector<int> HostsOf(const std::vector<int>& members) const;
 };
 
 /// An Aggregation says which switches sum.

@@ -297,6 +297,17 @@ TEST(StepTraffic, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(insert([](StepTraffic& t) {
     t.buckets[1].calls[1].collective.algorithm = CollectiveAlgorithm::RingAllReduce;
   }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.members = {0, 1}; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.members = {1, 0}; }));
+}
+
+// Checkpoints hold sums of this text, so that it stays as it is where no members are named.
+TEST(StepTraffic, CanonicalTextOfAllWorkersIsThatOfEarlierVersions) {
+  const std::string text = TwoBuckets().Canonical();
+  uint64_t sum = 14695981039346656037ULL;  // FNV-1a
+  for (const char byte : text) sum = (sum ^ static_cast<uint8_t>(byte)) * 1099511628211ULL;
+  EXPECT_EQ(text.size(), 672u);
+  EXPECT_EQ(sum, 2844497309007672842u);
 }
 
 TEST(Step, SaysWhatIsWrong) {
@@ -321,6 +332,10 @@ TEST(Step, SaysWhatIsWrong) {
             }),
             "step: bucket 1, call 0: work before the first call belongs in 'ready'");
   EXPECT_NE(error([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 2; }), "");
+  EXPECT_EQ(error([](StepTraffic& t) {
+              t.buckets[1].calls[1].collective.members = {0, 2};
+            }),
+            "step: bucket 1, call 1: members: got 'worker 2'; allowed: 0 to 1");
   EXPECT_NE(
       error([](StepTraffic& t) { t.buckets.assign(70'000, t.buckets[0]); }).find("at most 65536"),
       std::string::npos);

@@ -65,7 +65,7 @@ TEST(Checkpoints, OfOtherVersionsAreRefusedWithOneMessage) {
     message = error.what();
   }
   EXPECT_NE(message.find("checkpoint-2: checkpoint of another version of this program: got "
-                         "'format 1'; allowed: format 3; resume the run with the version"),
+                         "'format 1'; allowed: format 4; resume the run with the version"),
             std::string::npos)
       << message;
   EXPECT_EQ(std::ftell(log), 0) << "nothing else is said";
@@ -79,6 +79,7 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   spec.algorithm = fabric::CollectiveAlgorithm::NvlsAllReduce;
   spec.root = 2;
   spec.bytes = {3, 4};
+  spec.members = {1, 0};
   spec.pullBytes = 5;
   spec.servers = 6;
   spec.group = 7;
@@ -98,8 +99,8 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 3u);
-  EXPECT_EQ(sum, 17312406589710541005u);
+  EXPECT_EQ(kCheckpointFormat, 4u);
+  EXPECT_EQ(sum, 2011396713712084430u);
 }
 
 }  // namespace
