@@ -10,4 +10,8 @@ namespace legacy::fabric
 /// wherever a step says what workers do.
 void CheckTraffic(const StepTraffic& traffic);
 
+/// Append a number of values and their bytes, and a collective, to a canonical text.
+void AppendCanonical(std::string& text, const std::vector<int64_t>& values);
+void AppendCanonical(std::string& text, const CollectiveSpec& spec);
+
 } // namespace legacy::fabric

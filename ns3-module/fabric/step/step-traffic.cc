@@ -9,47 +9,46 @@
 namespace legacy::fabric
 {
 
-namespace
-{
-
-/// Appends the number of the values, and their bytes.
-void Append(std::string& text, const std::vector<int64_t>& values)
+void AppendCanonical(std::string& text, const std::vector<int64_t>& values)
 {
     const auto count = static_cast<int64_t>(values.size());
     text.append(reinterpret_cast<const char*>(&count), sizeof(count));
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
 }
 
-void Append(std::string& text, const CollectiveSpec& spec)
+void AppendCanonical(std::string& text, const CollectiveSpec& spec)
 {
-    Append(text,
-           {static_cast<int64_t>(spec.algorithm),
-            spec.root,
-            spec.pullBytes,
-            spec.servers,
-            spec.group,
-            spec.channels,
-            static_cast<int64_t>(spec.protocol),
-            spec.firstAggregator,
-            spec.pieceBytes,
-            spec.window,
-            static_cast<int64_t>(spec.order),
-            spec.relays ? 1 : 0,
-            static_cast<int64_t>(spec.pairBytes.size())});
-    Append(text, spec.bytes);
-    Append(text, spec.sumBytes);
+    AppendCanonical(text,
+                    {static_cast<int64_t>(spec.algorithm),
+                     spec.root,
+                     spec.pullBytes,
+                     spec.servers,
+                     spec.group,
+                     spec.channels,
+                     static_cast<int64_t>(spec.protocol),
+                     spec.firstAggregator,
+                     spec.pieceBytes,
+                     spec.window,
+                     static_cast<int64_t>(spec.order),
+                     spec.relays ? 1 : 0,
+                     static_cast<int64_t>(spec.pairBytes.size())});
+    AppendCanonical(text, spec.bytes);
+    AppendCanonical(text, spec.sumBytes);
     if (!spec.pairBytes.empty())
     {
-        Append(text, spec.pairBytes);
+        AppendCanonical(text, spec.pairBytes);
     }
-    Append(text, {spec.parents.begin(), spec.parents.end()});
+    AppendCanonical(text, {spec.parents.begin(), spec.parents.end()});
     if (!spec.members.empty())
     {
         // A number of members below 0 tells them from the times that follow a collective.
-        Append(text, {-static_cast<int64_t>(spec.members.size())});
-        Append(text, {spec.members.begin(), spec.members.end()});
+        AppendCanonical(text, {-static_cast<int64_t>(spec.members.size())});
+        AppendCanonical(text, {spec.members.begin(), spec.members.end()});
     }
 }
+
+namespace
+{
 
 /// Throws Error unless there is one time >= 0 for each worker, or none where `optional` is true.
 void CheckTimes(const std::vector<TimeNs>& times,
@@ -130,18 +129,18 @@ void CheckTraffic(const StepTraffic& traffic)
 std::string StepTraffic::Canonical() const
 {
     std::string text;
-    Append(text, {workers, static_cast<int64_t>(buckets.size())});
-    Append(text, deviceFree);
+    AppendCanonical(text, {workers, static_cast<int64_t>(buckets.size())});
+    AppendCanonical(text, deviceFree);
     for (const BucketTraffic& bucket : buckets)
     {
-        Append(text, bucket.ready);
-        Append(text, {static_cast<int64_t>(bucket.calls.size())});
+        AppendCanonical(text, bucket.ready);
+        AppendCanonical(text, {static_cast<int64_t>(bucket.calls.size())});
         for (const CallTraffic& call : bucket.calls)
         {
-            Append(text, call.collective);
-            Append(text, call.computeBefore);
+            AppendCanonical(text, call.collective);
+            AppendCanonical(text, call.computeBefore);
         }
-        Append(text, bucket.decode);
+        AppendCanonical(text, bucket.decode);
     }
     return text;
 }

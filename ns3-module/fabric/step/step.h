@@ -1,6 +1,6 @@
-// A step is one synchronous training step on the network: a plain value in (StepTraffic), a plain
-// value out (StepTiming). Times are nanoseconds from the step's start, which is the same at every
-// worker (the barrier).
+// A step of buckets (DDP) is one synchronous training step on the network: a plain value in
+// (StepTraffic), a plain value out (StepTiming). It runs as a step plan (step-plan.h). Times are
+// nanoseconds from the step's start, which is the same at every worker (the barrier).
 //
 // Each worker has one device queue. Its backward pass and the encoding before each bucket's first
 // collective call are in `ready`. What depends on the network (work between calls, decoding) runs
@@ -10,6 +10,7 @@
 
 #include "fabric/collective/collective.h"
 #include "fabric/engine/engine.h"
+#include "plan-graph.h"
 
 #include <array>
 #include <cstdint>
@@ -83,23 +84,24 @@ void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
 /// Adds the counters of a simulation; buffers and headroom are the largest of all.
 void Add(EngineCounters& sum, const EngineCounters& other);
 
-/// A StepGraph is the step as a flow graph for any engine. All buckets are in flight at once.
-/// Throws Error on vectors of the wrong length, negative times and invalid collectives.
-class StepGraph : public FlowGraph
+struct DdpPlan;
+
+/// A StepGraph is the step as a flow graph for any engine: the graph of its plan (build-ddp.h). All
+/// buckets are in flight at once. Throws Error on vectors of the wrong length, negative times and
+/// invalid collectives.
+class StepGraph : public PlanGraph
 {
   public:
     explicit StepGraph(const StepTraffic& traffic);
     ~StepGraph() override;
-    void OnStart(FlowSink& sink) override;
-    void OnDelivered(const Flow& flow, FlowSink& sink) override;
-    void OnWake(uint64_t token, FlowSink& sink) override;
-    bool Done() const override;
     /// Returns the timing when the graph is done. The caller fills counters and links.
     const StepTiming& Timing() const;
 
   private:
-    struct Impl;
-    std::unique_ptr<Impl> m_impl;
+    explicit StepGraph(DdpPlan ddp);
+
+    struct Buckets;
+    std::unique_ptr<Buckets> m_buckets;
 };
 
 /// A StepSimulator times steps on one fabric. A step whose engine is neither random nor dependent

@@ -337,7 +337,7 @@ TEST(Step, SaysWhatIsWrong) {
             }),
             "step: bucket 1, call 1: members: got 'worker 2'; allowed: 0 to 1");
   EXPECT_NE(
-      error([](StepTraffic& t) { t.buckets.assign(70'000, t.buckets[0]); }).find("at most 65536"),
+      error([](StepTraffic& t) { t.buckets.assign(70'000, t.buckets[0]); }).find("at most 65535"),
       std::string::npos);
 }
 
