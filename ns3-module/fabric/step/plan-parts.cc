@@ -1,0 +1,258 @@
+#include "plan-parts.h"
+
+#include "base/error.h"
+#include "plan-index.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace legacy::fabric
+{
+
+namespace
+{
+
+/// A Span is a time from `begin` to `end`, in which something ran.
+struct Span
+{
+    TimeNs begin;
+    TimeNs end;
+};
+
+/// Returns the length of the union of spans.
+TimeNs Union(std::vector<Span> spans)
+{
+    std::sort(
+        spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
+    TimeNs length = 0;
+    TimeNs covered = 0; // end of what has been counted
+    for (const Span& span : spans)
+    {
+        length += std::max<TimeNs>(0, span.end - std::max(covered, span.begin));
+        covered = std::max(covered, span.end);
+    }
+    return length;
+}
+
+/// A RankAccount finds the parts of one rank.
+class RankAccount
+{
+  public:
+    RankAccount(const PlanIndex& index, const PlanTiming& timing, int rank)
+        : m_index(index),
+          m_timing(timing),
+          m_rank(rank),
+          m_role(index.Plan().roles[index.RoleOf(rank)])
+    {
+        m_parts.exposed.assign(index.Plan().streams.size(), 0);
+        m_parts.hidden.assign(index.Plan().streams.size(), 0);
+    }
+
+    StepParts Account();
+
+  private:
+    struct Segment
+    {
+        TimeNs begin;
+        TimeNs end;
+        int operation;
+    };
+
+    const OperationTiming& TimesOf(const PlanPlace& place) const
+    {
+        return m_timing.roles[place.role][place.operation];
+    }
+
+    Span SpanOf(const PlanPlace& place) const
+    {
+        const OperationTiming& times = TimesOf(place);
+        return {times.begin[place.position], times.end[place.position]};
+    }
+
+    Span Of(int operation) const
+    {
+        return SpanOf(m_index.At(m_rank, operation));
+    }
+
+    Span Carried(int operation) const;
+    std::vector<Segment> Segments() const;
+    int Enabler(int operation) const;
+    int LastEnded(TimeNs time, int except) const;
+    void ChargeIdle(Span idle, int enabler);
+    void ChargeHidden();
+
+    const PlanIndex& m_index;
+    const PlanTiming& m_timing;
+    const int m_rank;
+    const StepRole& m_role;
+    StepParts m_parts;
+};
+
+/// Returns when a collective or message of the rank was carried: a collective from the time at
+/// which all members had begun it, a message from the time at which it was sent.
+Span RankAccount::Carried(int operation) const
+{
+    const PlanPlace place = m_index.At(m_rank, operation);
+    const StepOperation& what = m_index.OperationAt(place);
+    Span span = SpanOf(place);
+    if (what.kind == OperationKind::Collective)
+    {
+        const int collective = ByRank(what.collective, place.position, -1);
+        for (int member : m_index.MembersOf(collective))
+        {
+            const int number = m_index.OperationIn(collective, m_index.RoleOf(member));
+            span.begin = std::max(span.begin, SpanOf(m_index.At(member, number)).begin);
+        }
+    }
+    if (what.kind == OperationKind::Receive)
+    {
+        const Instance send = m_index.SendOf(m_index.Number(place));
+        span.begin = std::max(span.begin, SpanOf(m_index.PlaceOf(send)).begin);
+    }
+    span.begin = std::min(span.begin, span.end);
+    return span;
+}
+
+/// Returns the segments of the rank in the order in which they ran.
+std::vector<RankAccount::Segment> RankAccount::Segments() const
+{
+    std::vector<Segment> segments;
+    for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
+    {
+        const Span span = Of(number);
+        if (m_role.operations[number].kind == OperationKind::Segment && span.end > span.begin)
+        {
+            segments.push_back({span.begin, span.end, number});
+        }
+    }
+    std::sort(segments.begin(),
+              segments.end(),
+              [](const Segment& a, const Segment& b) { return a.begin < b.begin; });
+    return segments;
+}
+
+/// Returns the operation whose end let another one begin; -1: a time that the plan sets did.
+int RankAccount::Enabler(int operation) const
+{
+    const PlanPlace place = m_index.At(m_rank, operation);
+    const TimeNs begin = Of(operation).begin;
+    for (int earlier : m_index.Before(place))
+    {
+        if (Of(earlier).end == begin)
+        {
+            return earlier;
+        }
+    }
+    // Its host may have issued it when some other operation ended.
+    return m_index.Plan().hostLimit > 0 ? LastEnded(begin, operation) : -1;
+}
+
+/// Returns the first operation other than `except`, and before it in the list, that ended at a
+/// time; -1: none did.
+int RankAccount::LastEnded(TimeNs time, int except) const
+{
+    for (int number = 0; number < except; ++number)
+    {
+        if (Of(number).end == time)
+        {
+            return number;
+        }
+    }
+    return -1;
+}
+
+/// Charges the time in which the device was idle, up to the end of `enabler`, to what the device
+/// waited for then, and before that to what this waited for.
+void RankAccount::ChargeIdle(Span idle, int enabler)
+{
+    const auto part = [&idle](Span span)
+    { return std::max<TimeNs>(0, span.end - std::max(idle.begin, span.begin)); };
+    // Of operations that took no time, one issued by its host may seem to have let the other begin.
+    size_t left = m_role.operations.size();
+    for (; enabler >= 0 && idle.end > idle.begin && left > 0; enabler = Enabler(enabler), --left)
+    {
+        const StepOperation& operation = m_role.operations[enabler];
+        const Span span = Of(enabler);
+        if (operation.kind != OperationKind::Segment)
+        {
+            const Span carried = Carried(enabler);
+            const bool message = operation.kind == OperationKind::Receive;
+            m_parts.exposed[operation.stream] += part(carried);
+            (message ? m_parts.scheduled : m_parts.wait) += part({span.begin, carried.begin});
+        }
+        idle.end = std::max(idle.begin, std::min(idle.end, span.begin));
+    }
+    m_parts.scheduled += idle.end - idle.begin;
+}
+
+/// Finds what each stream carried, less what was exposed.
+void RankAccount::ChargeHidden()
+{
+    std::vector<std::vector<Span>> busy(m_parts.hidden.size());
+    for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
+    {
+        const StepOperation& operation = m_role.operations[number];
+        if (operation.kind != OperationKind::Segment && operation.kind != OperationKind::Barrier)
+        {
+            busy[operation.stream].push_back(Carried(number));
+        }
+    }
+    for (size_t stream = 0; stream < busy.size(); ++stream)
+    {
+        m_parts.hidden[stream] = Union(std::move(busy[stream])) - m_parts.exposed[stream];
+    }
+}
+
+StepParts RankAccount::Account()
+{
+    TimeNs now = 0;
+    for (const Segment& segment : Segments())
+    {
+        ChargeIdle({now, segment.begin}, Enabler(segment.operation));
+        m_parts.segments[static_cast<size_t>(m_role.operations[segment.operation].label)] +=
+            segment.end - segment.begin;
+        now = segment.end;
+    }
+    const TimeNs finish = m_timing.finish[m_rank];
+    ChargeIdle({now, finish}, LastEnded(finish, static_cast<int>(m_role.operations.size())));
+    m_parts.wait += m_timing.total - finish;
+    ChargeHidden();
+    return m_parts;
+}
+
+} // namespace
+
+TimeNs StepParts::Total() const
+{
+    const TimeNs computed = std::accumulate(segments.begin(), segments.end(), TimeNs{0});
+    return std::accumulate(exposed.begin(), exposed.end(), computed) + scheduled + wait;
+}
+
+StepParts PartsOf(const StepPlan& plan, const PlanTiming& timing, int rank)
+{
+    if (rank < 0 || rank >= plan.ranks)
+    {
+        throw Error("parts of a step: rank",
+                    std::to_string(rank),
+                    "0 to " + std::to_string(plan.ranks - 1));
+    }
+    bool fits = timing.finish.size() == static_cast<size_t>(plan.ranks) &&
+                timing.roles.size() == plan.roles.size();
+    for (size_t r = 0; fits && r < plan.roles.size(); ++r)
+    {
+        fits = timing.roles[r].size() == plan.roles[r].operations.size();
+    }
+    if (!fits)
+    {
+        throw Error("parts of a step: the times are not those of this plan");
+    }
+    return RankAccount(PlanIndex(plan), timing, rank).Account();
+}
+
+int CriticalRank(const PlanTiming& timing)
+{
+    return static_cast<int>(std::max_element(timing.finish.begin(), timing.finish.end()) -
+                            timing.finish.begin());
+}
+
+} // namespace legacy::fabric
