@@ -45,6 +45,7 @@ constexpr int64_t kMostJobs = 100'000;
 struct RunFlags {
   std::optional<int> jobs;  // nothing: the launcher's default
   legacy::Parsed<legacy::ParseLauncher> launcher = "local";
+  std::string records;
   std::string mpi_args;
   std::string slurm_args;
   bool submit = true;
@@ -54,6 +55,7 @@ struct RunFlags {
     legacy::RunCommand command;
     command.jobs = jobs.value_or(command.jobs);
     command.launcher = *launcher;
+    command.records = records;
     if (*launcher == legacy::Launcher::kMpi) command.arguments = Words(mpi_args);
     if (*launcher == legacy::Launcher::kSlurm) command.arguments = Words(slurm_args);
     command.submit = submit;
@@ -75,6 +77,9 @@ void AddRunRows(OptionTable<Whole>& options) {
       Text<&RunFlags::launcher>("launcher", "--launcher", "local|mpi|slurm",
                                 "launcher of the processes; local: on this machine; mpi: by "
                                 "mpirun; slurm: as job arrays"),
+      Text<&RunFlags::records>("records", "--records", "DIR",
+                               "folder that keeps a small record of each finished training, "
+                               "ID.tar.xz; trainings that it has are not done again"),
       Text<&RunFlags::mpi_args>("mpi-args", "--mpi-args", "TEXT",
                                 "arguments for mpirun, as in \"--hostfile hosts\""),
       Text<&RunFlags::slurm_args>(

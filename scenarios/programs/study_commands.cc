@@ -19,6 +19,7 @@
 #include "scenarios/run/manifest.h"
 #include "scenarios/study/launch.h"
 #include "scenarios/study/progress.h"
+#include "scenarios/study/records.h"
 #include "scenarios/study/shell.h"
 #include "scenarios/study/work.h"
 
@@ -158,6 +159,7 @@ int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs, cons
   Collector collector(folder.path());
   StudyProgressLine line(OnTerminal());
   NowAndThen collecting;
+  const StudyRecords records(folder, command.records);
   StudyRunOptions options;
   options.jobs = jobs;
   options.retry_failed = command.retry_failed;
@@ -166,9 +168,13 @@ int RunHere(const StudyFolder& folder, const RunCommand& command, int jobs, cons
       folder, now, options,
       [&](const StudyProgress& state) {
         line.Show(state);
-        collecting.Call([&] { collector.Collect(); });
+        collecting.Call([&] {
+          collector.Collect();
+          records.Keep();
+        });
       },
       stop);
+  records.Keep();
   line.Finish(progress);
   collector.Collect();
   return Conclude(folder.path(), collector.study(), progress.interrupted);
@@ -245,6 +251,10 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
             const StopFlag& stop) {
   const StopScope scope(kSecondsToStopChildren);
   const int jobs = command.jobs > 0 ? command.jobs : DefaultJobs(command.launcher);
+  const StudyRecords records(folder, command.records);
+  const int64_t taken = records.Take();
+  if (taken > 0) fmt::print(stderr, "{} trainings are taken from records\n", taken);
+  records.Keep();
   if (command.launcher == Launcher::kLocal) return RunHere(folder, command, jobs, stop);
   const analysis::Study now = Collector(folder.path()).study();
   const auto trained = [&](size_t training) {

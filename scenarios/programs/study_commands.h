@@ -24,6 +24,7 @@ struct RunCommand {
   bool submit = true;                  // Slurm: submit the scripts after writing them
   bool wait = true;                    // Slurm: wait for the end
   bool retry_failed = false;
+  std::filesystem::path records;  // folder of StudyRecords; "": none
   std::filesystem::path program;  // path of legacy-study, for launchers
 };
 

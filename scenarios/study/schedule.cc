@@ -69,6 +69,8 @@ WorkLeft FindWork(const StudyPlan& plan, const analysis::Study& now,
                         std::any_of(points.begin(), points.end(), point_left);
     if (wanted && !gone(t)) left.trainings.push_back(t);
   }
+  std::ranges::stable_sort(left.trainings, {},
+                           [&](size_t t) { return plan.trainings[t].scenario.seed; });
   const std::vector<Piece> pieces = PiecesOf(plan, processes);
   for (size_t p = 0; p < pieces.size(); ++p) {
     if (!mine(p) || (gone(pieces[p].training) && !trained(pieces[p].training))) continue;

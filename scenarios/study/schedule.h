@@ -33,9 +33,10 @@ std::vector<Piece> PiecesOf(const StudyPlan& plan, int64_t processes);
 
 // WorkLeft is the remaining work.
 struct WorkLeft {
-  std::vector<size_t> trainings;  // positions in the plan
-  std::vector<size_t> found;      // trainings that are done but were not reported
-  std::vector<Piece> pieces;      // points whose training has not failed for good
+  // Positions in the plan, seed by seed: an interrupted study has whole pairs.
+  std::vector<size_t> trainings;
+  std::vector<size_t> found;  // trainings that are done but were not reported
+  std::vector<Piece> pieces;  // points whose training has not failed for good
 };
 
 // Returns the remaining work. `now` has the current states. `trained` returns true for a training

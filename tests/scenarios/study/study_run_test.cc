@@ -282,6 +282,53 @@ TEST_F(StudyRunning, SharesGivenByHandGiveTheSameStudy) {
   EXPECT_EQ(Database("a"), Database("whole"));
 }
 
+// Returns the records in a folder, by name.
+std::map<std::string, std::string> RecordsIn(const fs::path& folder) {
+  std::map<std::string, std::string> records;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    records[entry.path().filename().string()] = Read(entry.path());
+  }
+  return records;
+}
+
+TEST_F(StudyRunning, RecordsContinueAStudyInAnotherFolder) {
+  const std::string records = "--records=" + In("records");
+  ASSERT_EQ(Run({"run", Definition(), "--out=" + In("a"), records}).status, 0);
+  const std::map<std::string, std::string> kept = RecordsIn(In("records"));
+  ASSERT_EQ(kept.size(), kSmallTrainings);
+  const Result other = Run({"run", Definition(), "--out=" + In("b"), records});
+  EXPECT_EQ(other.status, 0) << other.text;
+  EXPECT_NE(other.text.find("2 trainings are taken from records"), std::string::npos) << other.text;
+  EXPECT_EQ(Database("b"), Database("a"));
+
+  // A record that is not there is made again by whoever trains.
+  fs::remove(In("records") + "/" + kept.begin()->first);
+  const Result half = Run({"run", Definition(), "--out=" + In("c"), records});
+  EXPECT_EQ(half.status, 0) << half.text;
+  EXPECT_NE(half.text.find("1 trainings are taken from records"), std::string::npos) << half.text;
+  EXPECT_EQ(Database("c"), Database("a"));
+  EXPECT_EQ(RecordsIn(In("records")).count(kept.begin()->first), 1u);
+}
+
+TEST_F(StudyRunning, ARecordOfAnotherTrainingIsRefused) {
+  const std::string records = "--records=" + In("records");
+  ASSERT_EQ(Run({"run", Definition(), "--out=" + In("a"), records}).status, 0);
+  const std::map<std::string, std::string> kept = RecordsIn(In("records"));
+  const fs::path one = fs::path(In("records")) / kept.begin()->first;
+  std::ofstream(one, std::ios::binary) << kept.rbegin()->second;
+  const Result exchanged = Run({"run", Definition(), "--out=" + In("b"), records});
+  EXPECT_EQ(exchanged.status, 2);
+  EXPECT_NE(exchanged.text.find("it is the record of training"), std::string::npos)
+      << exchanged.text;
+  std::ofstream(one, std::ios::binary) << kept.begin()->second.substr(0, 500);
+  const Result damaged = Run({"resume", In("b"), records});
+  EXPECT_NE(damaged.status, 0);
+  EXPECT_NE(damaged.text.find(one.string()), std::string::npos) << damaged.text;
+  for (const auto& entry : fs::directory_iterator(In("b") + "/trainings")) {
+    EXPECT_NE(entry.path().extension(), ".record");
+  }
+}
+
 TEST_F(StudyRunning, TablesArePrintedInEveryFormatWithChosenRowsAndColumns) {
   RunWhole("a");
   const Result csv = Run({"tables", In("a"), "step", "volume", "--rows=topk",

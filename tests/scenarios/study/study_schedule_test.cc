@@ -91,6 +91,13 @@ TEST(StudySchedule, RecordsThatWereTakenAwayAreTrainedAgainForPointsAlone) {
   EXPECT_EQ(work.Find().trainings, std::vector<size_t>{1});
 }
 
+TEST(StudySchedule, SeedsFollowEachOther) {
+  Work work({1, 1, 1, 1, 1});
+  for (const size_t t : {0, 2, 4}) work.plan.trainings[t].scenario.seed = 7;
+  for (const size_t t : {1, 3}) work.plan.trainings[t].scenario.seed = 6;
+  EXPECT_EQ(work.Find().trainings, (std::vector<size_t>{1, 3, 0, 2, 4}));
+}
+
 TEST(StudySchedule, ATrainingWithoutAJournalEntryIsFound) {
   Work work({1, 1});
   work.trained = {1};
