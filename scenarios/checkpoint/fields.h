@@ -54,8 +54,8 @@ void Fields(Archive& archive, BucketTraffic& b) {
 
 template <class Archive>
 void Fields(Archive& archive, StepTraffic& t) {
-  auto& [workers, deviceFree, buckets] = t;
-  archive(workers, deviceFree, buckets);
+  auto& [workers, deviceFree, buckets, contention] = t;
+  archive(workers, deviceFree, buckets, contention);
 }
 
 template <class Archive>

@@ -128,6 +128,11 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
                                      "factor on the profile's speed of encoding and decoding",
                                      0.001, 1'000) |
           kReadByClients,
+      Number<&Scenario::contention>(
+          "clock.contention", "--contention",
+          "part by which a worker's computing takes longer while it takes part in a collective, "
+          "whose kernels hold processors; about channels / (processors - channels)",
+          0, 100),
       Text<&Scenario::kernels>(
           "clock.kernels", "--kernels", "2020|2022|2023|compiled",
           "kernels of the model; 2020: attention as products, its mask, softmax and dropout each "

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -17,23 +18,28 @@ namespace fs = std::filesystem;
 constexpr double kMostSeconds = 1e6;
 constexpr int64_t kMostDevices = 1 << 20;
 
-// Rate of one device's links inside a node, as NCCL's search has it (src/graph/topo.h: 20, 20 and
-// 20.6 GB/s for each of 6, 12 and 18 links of NVLink), and of PCIe 4 where there is no NVLink.
+// What collectives inside a node have. The rate of one device's links is that of NCCL's search
+// (src/graph/topo.h: 20, 20 and 20.6 GB/s for each of 6, 12 and 18 links of NVLink), and that of
+// PCIe 4 where there is no NVLink. Each of NCCL's channels holds a processor (NVIDIA/nccl issues
+// 689, 713 and 1161, nccl-tests issue 100).
 struct NodeLink {
   const char* device;  // how its name begins
   const char* rate;
+  double channels, processors;
+
+  double Contention() const { return channels / (processors - channels); }
 };
-constexpr std::array<NodeLink, 4> kNodeLinks = {
-    {{"V100", "960Gbps"}, {"A100-PCIe", "200Gbps"}, {"A100", "1920Gbps"}, {"H100", "2966.4Gbps"}}};
-constexpr const char* kPcie = "200Gbps";
+constexpr std::array<NodeLink, 5> kNodeLinks = {{{"V100", "960Gbps", 6, 80},
+                                                 {"A100-PCIe", "200Gbps", 2, 108},
+                                                 {"A100", "1920Gbps", 24, 108},
+                                                 {"H100", "2966.4Gbps", 24, 132},
+                                                 {"", "200Gbps", 2, 82}}};
 // Where all gradients are one bucket, nothing is sent before the backward pass is over.
 constexpr const char* kOneBucket = "1000GiB";
 
-std::string NodeRate(const std::string& device) {
-  for (const NodeLink& link : kNodeLinks) {
-    if (device.starts_with(link.device)) return link.rate;
-  }
-  return kPcie;
+const NodeLink& LinkOf(const std::string& device) {
+  return *std::ranges::find_if(
+      kNodeLinks, [&](const NodeLink& link) { return device.starts_with(link.device); });
 }
 
 // A Row reads the cells of the present row by name.
@@ -82,7 +88,7 @@ std::string WhyNotTimed(const Row& row) {
 // stands for all NICs of a node.
 std::string TopologyOf(const Row& row) {
   const int64_t devices = row.Whole("dp");
-  const std::string rate = NodeRate(row.Text("gpu"));
+  const std::string rate = LinkOf(row.Text("gpu")).rate;
   const int64_t in_node = row.Whole("gpus_per_node");
   if (devices <= in_node) return "star:rate=" + rate;
   return fmt::format("nodes:nodes={},gpus={},node.rate={},network.rate={}Gbps",
@@ -122,6 +128,7 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
           {"clock.recompute", row.Text("recompute") == "full"        ? "full"
                               : row.Text("recompute") == "selective" ? "selective"
                                                                      : "none"},
+          {"clock.contention", fmt::format("{:.3f}", LinkOf(row.Text("gpu")).Contention())},
           {"clock.bucket", row.Text("overlap") == "no" ? kOneBucket : "25MiB"},
           {"network.topology", TopologyOf(row)},
           {"network.delay", "0ns"},

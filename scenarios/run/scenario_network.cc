@@ -89,6 +89,7 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.path =
       fabric::TypicalPath(network.topology, network.placement, network.request.transport);
   options.transport = network.request.transport;
+  options.contention = scenario.contention;
   return options;
 }
 

@@ -28,6 +28,7 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
   step.encode.resize(workers);
   step.late_encode.resize(workers);
   step.traffic.workers = work.workers;
+  step.traffic.contention = options.contention;
   step.traffic.deviceFree.resize(workers);
   for (const BucketWork& bucket : work.buckets) {
     fabric::BucketTraffic& traffic = step.traffic.buckets.emplace_back();

@@ -48,6 +48,7 @@ struct TransferOptions {
   int first_aggregator = 0;
   fabric::UniformPath path = {};
   fabric::Transport transport = {};
+  double contention = 0;  // StepTraffic::contention
 };
 
 // Return the transfer ("collective", "parameter-server", "sharded-parameter-server") and the pull

@@ -2,6 +2,7 @@
 
 #include "check-traffic.h"
 
+#include <algorithm>
 #include <numeric>
 
 namespace legacy::fabric
@@ -12,6 +13,7 @@ namespace
 
 constexpr int kComputeStream = 0;
 constexpr int kReduceStream = 1;
+constexpr int kNone = -1; ///< no operation
 
 StepOperation SegmentOf(SegmentLabel label, const std::vector<TimeNs>& duration)
 {
@@ -26,17 +28,24 @@ StepOperation SegmentOf(SegmentLabel label, const std::vector<TimeNs>& duration)
 class BucketBuilder
 {
   public:
-    BucketBuilder(DdpPlan& ddp, const BucketTraffic& traffic)
+    /// `begin` is the operation after which the bucket is ready, at the bucket's own time if that
+    /// is none; its segments follow the operation `computed`, if there is one.
+    BucketBuilder(DdpPlan& ddp, const BucketTraffic& traffic, int begin, int computed)
         : m_ddp(ddp),
           m_operations(ddp.plan.roles[0].operations),
-          m_earliest(traffic.ready)
+          m_begin(begin),
+          m_computed(computed)
     {
+        if (begin == kNone)
+        {
+            m_earliest = traffic.ready;
+        }
         ddp.buckets.emplace_back();
     }
 
     void AddCall(const CallTraffic& call)
     {
-        if (!call.computeBefore.empty() && m_earliest.empty())
+        if (!call.computeBefore.empty() && !m_first)
         {
             Add(SegmentOf(SegmentLabel::Encode, call.computeBefore));
         }
@@ -55,7 +64,7 @@ class BucketBuilder
         {
             Add(SegmentOf(SegmentLabel::Decode, decode));
         }
-        else if (!m_earliest.empty()) // nothing was sent
+        else if (m_first) // nothing was sent
         {
             StepOperation ready;
             ready.kind = OperationKind::Barrier;
@@ -67,20 +76,62 @@ class BucketBuilder
     void Add(StepOperation operation)
     {
         int& last = m_ddp.buckets.back().last;
-        if (m_earliest.empty())
+        if (!m_first)
         {
             operation.after = {last};
         }
+        else if (m_begin != kNone)
+        {
+            operation.after = {m_begin};
+        }
+        if (operation.kind == OperationKind::Segment && m_computed != kNone)
+        {
+            operation.after.push_back(m_computed);
+        }
         operation.earliest = std::move(m_earliest);
         m_earliest.clear();
+        m_first = false;
         last = static_cast<int>(m_operations.size());
         m_operations.push_back(std::move(operation));
     }
 
     DdpPlan& m_ddp;
     std::vector<StepOperation>& m_operations;
+    const int m_begin;
+    const int m_computed;
     std::vector<TimeNs> m_earliest; ///< of its first operation; empty from then on
+    bool m_first = true;            ///< nothing was added yet
 };
+
+/// Adds the computing of the backward pass as segments that end when the buckets are ready, and at
+/// the device's own end. They follow one another. Returns the number of the first one.
+int AddBackwardPass(const StepTraffic& traffic, std::vector<StepOperation>& operations)
+{
+    const int first = static_cast<int>(operations.size());
+    std::vector<TimeNs> done(traffic.workers, 0);
+    const auto until = [&](const std::vector<TimeNs>& end)
+    {
+        std::vector<TimeNs> duration(traffic.workers);
+        for (int worker = 0; worker < traffic.workers; ++worker)
+        {
+            duration[worker] = std::max<TimeNs>(0, end[worker] - done[worker]);
+            done[worker] += duration[worker];
+        }
+        StepOperation segment = SegmentOf(SegmentLabel::Compute, duration);
+        const int last = static_cast<int>(operations.size()) - 1;
+        if (last >= first)
+        {
+            segment.after = {last};
+        }
+        operations.push_back(std::move(segment));
+    };
+    for (const BucketTraffic& bucket : traffic.buckets)
+    {
+        until(bucket.ready);
+    }
+    until(traffic.deviceFree);
+    return first;
+}
 
 } // namespace
 
@@ -94,17 +145,30 @@ DdpPlan BuildDdp(const StepTraffic& traffic)
     std::vector<int>& ranks = ddp.plan.roles[0].ranks;
     ranks.resize(traffic.workers);
     std::iota(ranks.begin(), ranks.end(), 0);
-    size_t count = 1;
+    size_t count = 1 + traffic.buckets.size();
     for (const BucketTraffic& bucket : traffic.buckets)
     {
         count += 2 * bucket.calls.size() + 1;
     }
     ddp.plan.roles[0].operations.reserve(count);
     ddp.plan.collectives.reserve(count / 2);
-    ddp.plan.roles[0].operations.push_back(SegmentOf(SegmentLabel::Compute, traffic.deviceFree));
+    std::vector<StepOperation>& operations = ddp.plan.roles[0].operations;
+    ddp.plan.contention = traffic.contention;
+    // Times that nothing moves need no segment of their own.
+    const bool moves = traffic.contention > 0;
+    int begin = kNone;
+    if (moves)
+    {
+        begin = AddBackwardPass(traffic, operations);
+    }
+    else
+    {
+        operations.push_back(SegmentOf(SegmentLabel::Compute, traffic.deviceFree));
+    }
+    const int computed = moves ? static_cast<int>(operations.size()) - 1 : kNone;
     for (const BucketTraffic& bucket : traffic.buckets)
     {
-        BucketBuilder builder(ddp, bucket);
+        BucketBuilder builder(ddp, bucket, moves ? begin++ : kNone, computed);
         for (const CallTraffic& call : bucket.calls)
         {
             builder.AddCall(call);

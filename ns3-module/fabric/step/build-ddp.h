@@ -26,7 +26,9 @@ struct DdpPlan
 /// Returns the step as a plan of one role, whose times on any engine are those of the step:
 /// operation 0 is a segment until `deviceFree`; the first operation of each bucket begins at its
 /// `ready` time, and the others follow one another. Buckets do not wait for each other, but for the
-/// device. Throws Error as StepGraph does, except on invalid collectives.
+/// device. With contention the first operations are the backward pass in segments, one until each
+/// bucket is ready and one until the device is free; what the device does for buckets follows them.
+/// Throws Error as StepGraph does, except on invalid collectives.
 DdpPlan BuildDdp(const StepTraffic& traffic);
 
 } // namespace legacy::fabric

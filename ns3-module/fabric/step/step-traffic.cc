@@ -50,6 +50,8 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
 namespace
 {
 
+constexpr double kMostContention = 100;
+
 /// Throws Error unless there is one time >= 0 for each worker, or none where `optional` is true.
 void CheckTimes(const std::vector<TimeNs>& times,
                 int workers,
@@ -96,6 +98,10 @@ void CheckTraffic(const StepTraffic& traffic)
     if (traffic.workers < 1)
     {
         throw Error("step: workers", std::to_string(traffic.workers), "1 or more");
+    }
+    if (!(traffic.contention >= 0 && traffic.contention <= kMostContention))
+    {
+        throw Error("step: contention", std::to_string(traffic.contention), "0 to 100");
     }
     CheckTimes(traffic.deviceFree, traffic.workers, false, "deviceFree");
     for (size_t b = 0; b < traffic.buckets.size(); ++b)

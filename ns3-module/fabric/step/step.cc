@@ -11,14 +11,13 @@ namespace legacy::fabric
 namespace
 {
 
-/// Returns what the segments of a rank take that follow the first.
-TimeNs TimeAfterFirst(const StepRole& role, int rank)
+/// Returns what the segments of a rank take that follow its backward pass.
+TimeNs TimeAfterBackwardPass(const StepRole& role, int rank)
 {
     TimeNs sum = 0;
-    for (size_t number = 1; number < role.operations.size(); ++number)
+    for (const StepOperation& operation : role.operations)
     {
-        const StepOperation& operation = role.operations[number];
-        if (operation.kind == OperationKind::Segment)
+        if (operation.kind == OperationKind::Segment && operation.label != SegmentLabel::Compute)
         {
             sum += ByRank(operation.duration, rank, TimeNs{0});
         }
@@ -43,7 +42,7 @@ StepTiming TimingOf(const DdpPlan& ddp, const StepRole& role, const PlanTiming& 
     }
     for (int rank : role.ranks)
     {
-        timing.decodeBusy.push_back(TimeAfterFirst(role, rank));
+        timing.decodeBusy.push_back(TimeAfterBackwardPass(role, rank));
     }
     timing.finish = plan.finish;
     timing.total = plan.total;

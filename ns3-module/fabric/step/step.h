@@ -49,6 +49,9 @@ struct StepTraffic
     /// Time at which each worker's backward pass and first encodings end.
     std::vector<TimeNs> deviceFree;
     std::vector<BucketTraffic> buckets;
+    /// While a collective of a worker runs, its computing takes 1 + contention times as long:
+    /// kernels of collectives take processors and memory from it. 0: nothing.
+    double contention = 0;
 
     /// Returns the value as bytes, equal for equal steps: the key of memoised steps.
     std::string Canonical() const;

@@ -341,5 +341,36 @@ TEST(Step, SaysWhatIsWrong) {
       std::string::npos);
 }
 
+// A gather takes 4 us from 4 us on. Meanwhile a worker computes 4 / 1.5 us of the 6 that are left,
+// so that its second bucket is ready 4/3 us later.
+TEST(Step, CollectivesSlowTheBackwardPassThatTheyOverlap) {
+  StepTraffic traffic;
+  traffic.workers = 2;
+  traffic.deviceFree = {10'000, 10'000};
+  traffic.buckets.resize(2);
+  for (BucketTraffic& bucket : traffic.buckets) {
+    bucket.calls = {Call(CollectiveAlgorithm::RingAllGather, {1000, 1000})};
+    bucket.decode = {100, 100};
+  }
+  traffic.buckets[0].ready = {4'000, 4'000};
+  traffic.buckets[1].ready = {10'000, 10'000};
+  const Network network(2);
+  const StepTiming alone = network.Time(traffic);
+  EXPECT_EQ(alone.buckets[0].callDone[0], (std::vector<TimeNs>{8'000, 8'000}));
+  EXPECT_EQ(alone.total, 14'100);
+  const std::string free = traffic.Canonical();
+  traffic.contention = 0.5;
+  EXPECT_NE(traffic.Canonical(), free);
+  const StepTiming slowed = network.Time(traffic);
+  EXPECT_EQ(slowed.buckets[0].callDone[0], (std::vector<TimeNs>{8'000, 8'000}));
+  EXPECT_EQ(slowed.buckets[0].done, (std::vector<TimeNs>{11'433, 11'433}))
+      << "decoding follows the backward pass";
+  EXPECT_EQ(slowed.buckets[1].callDone[0], (std::vector<TimeNs>{15'333, 15'333}));
+  EXPECT_EQ(slowed.total, 15'433);
+  EXPECT_EQ(slowed.decodeBusy, alone.decodeBusy);
+  traffic.contention = -1;
+  EXPECT_THROW(network.Time(traffic), Error);
+}
+
 }  // namespace
 }  // namespace legacy::fabric::step_test
