@@ -109,13 +109,24 @@ Message QuantiserCodec::EncodeWithFeedback(std::span<const float> gradient,
   return message;
 }
 
+bool QuantiserCodec::SumsByHops() const {
+  const ValueType type = quantiser_->Type();
+  return type == ValueType::kFloat16 || type == ValueType::kBfloat16;
+}
+
+ByteSpan QuantiserCodec::CheckedSegment(ByteSpan message, const CodecContext& context,
+                                        int64_t numel) const {
+  const ByteSpan segment =
+      CheckedPayload(message, HeaderOf(*quantiser_, context.unit, static_cast<uint32_t>(numel)));
+  if (const PartwiseQuantiser* parts = quantiser_->Parts()) {
+    parts->Check(segment, numel, context.parameter);
+  }
+  return segment;
+}
+
 void QuantiserCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                                std::span<float> sum) const {
-  const ByteSpan segment =
-      CheckedPayload(message, HeaderOf(*quantiser_, context.unit, CheckedNumel(sum)));
-  if (const PartwiseQuantiser* parts = quantiser_->Parts()) {
-    parts->Check(segment, std::ssize(sum), context.parameter);
-  }
+  const ByteSpan segment = CheckedSegment(message, context, CheckedNumel(sum));
   ForDecoded(*quantiser_, segment, context.parameter, std::ssize(sum),
              [&](int64_t begin, std::span<const float> values) {
                cpu::Add(values, sum.subspan(begin, values.size()));

@@ -37,6 +37,11 @@ class QuantiserCodec : public Codec {
                                     const CodecContext& context) const override;
 
   const Quantiser& quantiser() const { return *quantiser_; }
+  // True if partial sums of messages can be sent in the messages' own format: fp16 and bf16.
+  bool SumsByHops() const;
+  // Returns the quantiser's segment of a message of `numel` values. Throws Error for bytes that no
+  // encoder writes.
+  ByteSpan CheckedSegment(ByteSpan message, const CodecContext& context, int64_t numel) const;
 
  private:
   std::unique_ptr<Quantiser> quantiser_;

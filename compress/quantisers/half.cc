@@ -1,6 +1,6 @@
 // fp16 and bf16 send 2 bytes per value, rounded to nearest even, and saturate at the largest finite
-// number instead of overflowing. Messages are summed in fp32; an all-reduce that also rounds its
-// partial sums is not modelled.
+// number instead of overflowing. Messages are summed in fp32, unless the scheme's option
+// reduction=hop rounds the partial sums of a ring, too.
 #include <cstring>
 
 #include "base/error.h"

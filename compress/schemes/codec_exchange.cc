@@ -8,6 +8,7 @@
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/requantise.h"
+#include "compress/schemes/ring_sum.h"
 
 namespace legacy {
 
@@ -66,7 +67,7 @@ CodecStep CodecExchange::Current() const {
           .parameter = step().parameter,
           .active_workers = ActiveWorkers(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
-          .requantise = setup_.requantise && !whole_,
+          .requantise = setup_.summing == Summing::kRequantise && !whole_,
           .memory = MemoryOf(setup_.memory, setup_.whole)};
 }
 
@@ -141,8 +142,13 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
     lengths_.push_back(NumberOf(message));
   } else {
     if (!lengths_.empty()) CheckLength(message, lengths_[accumulated_]);
-    InPlugin(Active(), "Accumulate",
-             [&] { Active().Accumulate(message, unit().numel, SharedContext(), sum_); });
+    if (AddsByHops()) {
+      OwnQuantiserCodec().CheckedSegment(message, SharedContext(), unit().numel);
+      waiting_[worker].bytes.assign(message.begin(), message.end());
+    } else {
+      InPlugin(Active(), "Accumulate",
+               [&] { Active().Accumulate(message, unit().numel, SharedContext(), sum_); });
+    }
     sent_ += ReadHeader(message).count;
   }
   ++accumulated_;
@@ -167,11 +173,27 @@ void CodecExchange::ReadNotes(int worker, StateReader& in) {
 void CodecExchange::FinishCall() {
   assert(accumulated_ == ActiveWorkers());
   accumulated_ = 0;
-  if (call_++ == kLengthsCall || !setup_.requantise || whole_) return;
+  if (call_++ == kLengthsCall) return;
+  if (AddsByHops()) AddAlongRing();
+  if (setup_.summing != Summing::kRequantise || whole_) return;
   cpu::Scale(sum_, 1.0f / divisor_);
   divisor_ = 1;
-  const auto& quantiser = static_cast<const QuantiserCodec&>(*setup_.codec).quantiser();
+  const Quantiser& quantiser = OwnQuantiserCodec().quantiser();
   Requantise(quantiser, quantiser.Bucket(), ActiveWorkers(), workers(), SharedContext(), sum_);
+}
+
+// The scheme has checked that its codec is a quantiser.
+const QuantiserCodec& CodecExchange::OwnQuantiserCodec() const {
+  return static_cast<const QuantiserCodec&>(*setup_.codec);
+}
+
+void CodecExchange::AddAlongRing() {
+  std::vector<ByteSpan> segments;
+  for (int i = 0; i < ActiveWorkers(); ++i) {
+    segments.push_back(ByteSpan(waiting_[ActiveWorker(i)].bytes).subspan(kHeaderBytes));
+  }
+  RingSum(*OwnQuantiserCodec().quantiser().Parts(), segments, sum_);
+  for (Message& message : waiting_) message = {};
 }
 
 void CodecExchange::Mean(std::span<float> out) const {

@@ -14,13 +14,15 @@
 
 namespace legacy {
 
+class QuantiserCodec;
+
 // Configuration of the exchange of one unit.
 struct CodecExchangeSetup {
   std::string scheme;
   std::shared_ptr<const Codec> codec;
   MemoryOptions memory;
   bool whole = false;  // true: the unit is sent whole
-  bool requantise = false;
+  Summing summing = Summing::kPlain;
 };
 
 // Encodes, gathers or sums, and decodes the messages of one codec.
@@ -47,6 +49,10 @@ class CodecExchange : public ExchangeBase {
   const Codec& Active() const;
   CodecStep Current() const;
   int64_t WaitingValues() const;
+  // True if a ring adds this step's messages.
+  bool AddsByHops() const { return setup_.summing == Summing::kHops && !whole_; }
+  const QuantiserCodec& OwnQuantiserCodec() const;
+  void AddAlongRing();
   Message MakeMessage(int worker, std::span<const float> gradient);
   void CheckPlugin(const Codec& codec, const Message& message) const;
   Message ChosenMessage(int worker);
@@ -58,7 +64,8 @@ class CodecExchange : public ExchangeBase {
   std::vector<float> sum_;  // sum of messages, as the codec adds them
   float divisor_ = 1;
   int call_ = kDone;
-  std::vector<Message> waiting_;  // messages by worker, between the calls
+  // Messages by worker: those between the calls, or those that a ring will add.
+  std::vector<Message> waiting_;
   std::vector<int64_t> values_;   // values in them, by worker
   std::vector<int64_t> lengths_;  // lengths as announced, in the order of active workers
   int accumulated_ = 0;           // number of messages of this call so far

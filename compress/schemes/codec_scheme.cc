@@ -12,7 +12,7 @@ namespace legacy {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMemories = {"residual", "momentum"};
-constexpr std::array<std::string_view, 2> kReductions = {"gather", "requantise"};
+constexpr std::array<std::string_view, 3> kReductions = {"gather", "requantise", "hop"};
 constexpr double kLargestMomentum = 0.999999;
 constexpr double kLargestClip = 1e30;
 
@@ -26,6 +26,13 @@ void CheckRequantises(const Codec& codec) {
               "gather; sums are requantised for quantisers that work in buckets, of a fixed width");
 }
 
+void CheckHops(const Codec& codec) {
+  const auto* quantiser = dynamic_cast<const QuantiserCodec*>(&codec);
+  if (quantiser != nullptr && quantiser->SumsByHops()) return;
+  throw Error("reduction of " + std::string(codec.Name()), "hop",
+              "gather; only fp16 and bf16 without a sparsifier are added on the way, and rounded");
+}
+
 }  // namespace
 
 CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
@@ -33,7 +40,8 @@ CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions&
     : codec_(std::move(codec)),
       options_(options),
       name_(name.empty() ? std::string(codec_->Name()) : std::move(name)) {
-  if (options_.requantise) CheckRequantises(*codec_);
+  if (options_.summing == Summing::kRequantise) CheckRequantises(*codec_);
+  if (options_.summing == Summing::kHops) CheckHops(*codec_);
 }
 
 int64_t CodecScheme::ElementsSent(const Unit& unit, double parameter) const {
@@ -74,7 +82,7 @@ CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int active_wor
           .unit = unit,
           .parameter = parameter,
           .active_workers = active_workers,
-          .requantise = options_.requantise && !whole,
+          .requantise = options_.summing == Summing::kRequantise && !whole,
           .memory = MemoryOf(options_.memory, whole)};
 }
 
@@ -116,7 +124,7 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
                          .codec = codec_,
                          .memory = options_.memory,
                          .whole = !Compresses(unit, codec_->Parameter().fallback),
-                         .requantise = options_.requantise},
+                         .summing = options_.summing},
       unit, workers);
 }
 
@@ -132,9 +140,9 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
       {"masking", "on", "on, off", "set the momentum to 0 at the positions that were sent"},
       {"local_clip", "0", "0 to 1e30",
        "clip each worker's whole gradient to this norm / sqrt(workers); 0: no clipping"},
-      {"reduction", "gather", "gather, requantise",
+      {"reduction", "gather", "gather, requantise, hop",
        "gather: every worker receives all messages; requantise: each worker averages a slice and "
-       "quantises it again"}};
+       "quantises it again; hop: a ring rounds each partial sum (fp16, bf16)"}};
   return specs;
 }
 
@@ -156,7 +164,7 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.local_clip = reader.Number("local_clip", 0, kLargestClip);
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");
-  read.requantise = reader.Choice("reduction", kReductions) == 1;
+  read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
   return read;
 }
 

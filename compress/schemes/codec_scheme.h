@@ -11,6 +11,9 @@
 // slice of the unit, decodes and averages the slices that it receives, and quantises the mean again
 // for all. One NIC carries 2 (N-1)/N messages instead of the N-1 of a gather, at the price of a
 // second quantisation error.
+//
+// Sums by hops are those of a ring all-reduce in fp16 or bf16, which rounds every partial sum. The
+// arithmetic is a ring's, whatever algorithm the network is timed with.
 #pragma once
 
 #include <memory>
@@ -29,23 +32,23 @@ struct CodecSchemeOptions {
   double residual_decay = 1;  // memory.decay as it was given
   // Bound of the norm of the whole gradient, for all workers together; 0: no clipping.
   double local_clip = 0;
-  int64_t min_numel = 0;    // elements below which units are sent whole
-  bool vectors = true;      // true: units of one dimension are compressed too
-  bool requantise = false;  // true: sums are reduced by slices that are quantised again
+  int64_t min_numel = 0;  // elements below which units are sent whole
+  bool vectors = true;    // true: units of one dimension are compressed too
+  Summing summing = Summing::kPlain;
 };
 
 // Makes exchanges of one codec.
 class CodecScheme : public Scheme {
  public:
-  // `name` is the scheme's name if it differs from the codec's. Throws Error if requantised sums
-  // are requested and the codec does not support them.
+  // `name` is the scheme's name if it differs from the codec's. Throws Error if the codec does not
+  // support the sums that are requested.
   CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
               std::string name = {});
   std::string_view Name() const override { return name_; }
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }
   SchemeTraits Traits() const override {
     const bool momentum = options_.memory.kind == MemoryKind::kMomentum;
-    return {.depends_on_collective = options_.requantise,
+    return {.depends_on_collective = options_.summing == Summing::kRequantise,
             .takes_candidates = codec_->Sparse() != nullptr,
             .owns_momentum = momentum,
             .needs_error_feedback = momentum,

@@ -16,6 +16,13 @@ MemoryOptions MemoryOf(MemoryOptions options, bool whole);
 // Throws Error unless the codec takes the parameter and, with error feedback, cannot diverge.
 void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback);
 
+// The way in which messages become their sum.
+enum class Summing : uint8_t {
+  kPlain,       // all are decoded and added in fp32, in the workers' order
+  kRequantise,  // by slices, whose owners quantise the mean again (requantise.h)
+  kHops,        // along a ring, each partial sum rounded as the messages are (ring_sum.h)
+};
+
 // Plans one step of one unit.
 struct CodecStep {
   const Codec& codec;  // codec that makes the messages

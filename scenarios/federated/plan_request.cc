@@ -38,7 +38,7 @@ int64_t CodedBytes(const FederatedSection& options, const std::optional<ModelSha
   const CodecChoice choice = ParseCodec(text);
   const std::unique_ptr<Scheme> scheme = MakeScheme(choice.scheme);
   const auto* codec = dynamic_cast<const CodecScheme*>(scheme.get());
-  if (!codec || codec->options().requantise) {
+  if (!codec || codec->options().summing != Summing::kPlain) {
     throw Error("--codec", text, "a codec whose messages stand alone, as in topk@1%");
   }
   std::vector<Unit> layers;

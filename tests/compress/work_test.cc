@@ -116,6 +116,13 @@ TEST(Work, OfDecayIsAPass) {
             Charged(*MakeScheme("topk", {.error_feedback = false})));
 }
 
+// The sums of a ring are the network's own work, as those in fp32 are.
+TEST(Work, OfSumsByHopsIsThatOfPlainOnes) {
+  for (const std::string name : {"fp16", "bf16"}) {
+    EXPECT_EQ(Charged(*MakeScheme(name + ":reduction=hop")), Charged(*MakeScheme(name))) << name;
+  }
+}
+
 TEST(Work, EveryKernelHasACost) {
   const std::set<std::string> known = Known();
   const auto check = [&](const WorkList& work, const std::string& what) {

@@ -84,7 +84,9 @@ Uplink::Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory 
     throw Error(what_, scheme, "a codec whose messages stand alone, as " + why);
   };
   if (!scheme_) refuse("clients take part at different times");
-  if (scheme_->options().requantise) refuse("no sum is quantised on the way to a server");
+  if (scheme_->options().summing != Summing::kPlain) {
+    refuse("no sum is quantised on the way to a server");
+  }
   if (scheme_->Traits().owns_momentum) refuse("momentum belongs to local training");
   if (scheme_->Traits().residual_decay != 1)
     decay_ = static_cast<float>(made_->Traits().residual_decay);

@@ -32,7 +32,8 @@ struct CodecPlan {
 // Says why there are no kernels for the codec; empty if there are.
 inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& options) {
   const auto lacks = [](const std::string& what) { return what + " has no kernels"; };
-  if (options.requantise) return lacks("reduction=requantise");
+  if (options.summing == Summing::kRequantise) return lacks("reduction=requantise");
+  if (options.summing == Summing::kHops) return lacks("reduction=hop");
   const Quantiser* quantiser = nullptr;
   if (const auto* alone = dynamic_cast<const QuantiserCodec*>(&codec)) {
     quantiser = &alone->quantiser();

@@ -377,6 +377,7 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"fft+rbf:range=ema", "rbf"},
              {"fft:index=delta", "index=delta"},
              {"qsgd:reduction=requantise", "requantise"},
+             {"bf16:reduction=hop", "hop"},
              {"topk:decay=0.5", "option decay"},
              {"powersgd:decay=0.5", "option decay"},
              {"onebit-adam", "onebit-adam"},

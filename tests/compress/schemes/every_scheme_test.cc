@@ -39,6 +39,7 @@ const std::vector<Case>& Cases() {
                                           {"powersgd:min_rate=0,warm_start=off", {2, 4}},
                                           {"qsgd:norm=max", {8, 4}},
                                           {"maxmin:reduction=requantise,bucket=64", {8, 4}},
+                                          {"bf16:reduction=hop", {1}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"powersgd:min_rate=0,decay=0.5", {2, 4}},
