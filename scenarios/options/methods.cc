@@ -36,10 +36,33 @@ bool TakesIndexCoding(const std::string& scheme) {
   return WithOption(scheme, "index", "u32") != scheme;
 }
 
+// Returns a scheme in which gradients without compression have the format and the sums of the
+// scenario; others stay as they are.
+std::string WithFormat(const std::string& scheme, const Scenario& scenario) {
+  std::vector<Stage> stages = ParseStages(scheme);
+  Stage& first = stages.front();
+  if (first.name == "dense" && *scenario.reduce != Precision::kFp32) {
+    first.name = scenario.reduce.text();
+  }
+  if (*scenario.sum == SumRule::kHops && (first.name == "bf16" || first.name == "fp16")) {
+    first.options.emplace("reduction", "hop");
+  }
+  return FormatStages(stages);
+}
+
 }  // namespace
 
+bool SendsDense(const Method& method) { return ParseStages(method.scheme).front().name == "dense"; }
+
+bool MayRoundSums(const Method& method, const Scenario& scenario) {
+  Scenario exact = scenario, hops = scenario;
+  exact.sum = "exact";
+  hops.sum = "hop";
+  return WithFormat(method.scheme, exact) != WithFormat(method.scheme, hops);
+}
+
 std::string SchemeText(const Method& method, const Scenario& scenario) {
-  std::string text = method.scheme;
+  std::string text = WithFormat(method.scheme, scenario);
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
   // A scheme that applies momentum before it compresses takes over the momentum of the training.
   if (!MakeScheme(text)->Traits().owns_momentum) return text;
@@ -192,7 +215,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   built.parameter = parameter;
   built.scheme = std::move(anchor.scheme);
   const ParameterSpec& spec = built.scheme->Parameter();
-  built.description = method.scheme + " by " + method.scope.text();
+  built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }
@@ -277,6 +300,16 @@ std::string EndsUniform(const Method& method, const BuiltMethod& built, std::spa
          (spec.integer ? ": whole numbers near it do not send as much" : "");
 }
 
+std::string FormatOf(const Method& method, const Scenario& scenario) {
+  const std::string scheme = WithFormat(method.scheme, scenario);
+  if (scheme == FormatStages(ParseStages(method.scheme))) return "";
+  const Stage first = ParseStages(scheme).front();
+  std::string text = method.name + ": its gradients travel in " + first.name + ", 2 bytes each";
+  text += *scenario.sum == SumRule::kHops ? ", and a ring rounds every partial sum"
+                                          : ", and are added in fp32";
+  return text + " (training.reduce, training.sum)";
+}
+
 std::vector<std::string> MethodPolicyNames() {
   std::vector<std::string> names = LegacyPolicyNames();
   for (const PolicyRow& row : PolicyTable()) {
@@ -320,6 +353,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario) &&
                                            !scheme->Traits().momentum_from && !method.Local());
   add("compression.index", TakesIndexCoding(method.scheme));
+  add("training.reduce", SendsDense(method));
+  add("training.sum", MayRoundSums(method, scenario));
   return unread;
 }
 

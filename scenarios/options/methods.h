@@ -33,6 +33,11 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<
 // Returns the method's scheme with the scenario's options in it.
 std::string SchemeText(const Method& method, const Scenario& scenario);
 
+// Returns true for methods whose gradients have the format that training.reduce says.
+bool SendsDense(const Method& method);
+// Returns true for methods that send all values in 16 bits, whose sums are those of training.sum.
+bool MayRoundSums(const Method& method, const Scenario& scenario);
+
 // Builds a method. `units` are the units that it compresses. LEGACY's schedule is solved for the
 // scenario's density over `scenario.steps` steps, unless it is given with volume "off". Throws
 // Error on schedules that do not fit and on volumes that cannot be reached, with the bound.
@@ -53,6 +58,10 @@ std::string NeverCompresses(const Method& method, const Scheme& scheme, std::spa
 // that the method is its scheme with one parameter; else "".
 std::string EndsUniform(const Method& method, const BuiltMethod& built, std::span<const Unit> units,
                         const Scenario& scenario);
+
+// Returns a remark where training.reduce or training.sum changes what the method's name says; else
+// "".
+std::string FormatOf(const Method& method, const Scenario& scenario);
 
 // Returns the names with which Method::policy may begin.
 std::vector<std::string> MethodPolicyNames();

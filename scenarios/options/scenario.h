@@ -98,6 +98,8 @@ struct Scenario : FabricOptions {
   double clip_worker = 0;  // norms of gradients; 0: no clipping
   double clip_mean = 0;
   Parsed<ParsePrecision> precision = "fp32";  // of weights in passes, and of gradients
+  Parsed<ParseReduce> reduce = "fp32";        // format of dense gradients on the network
+  Parsed<ParseSum> sum = "exact";             // arithmetic of their sums, in 16 bits
   int64_t local_steps = 0;                    // of the methods that have local steps; 0: their own
   Parsed<ParseOuter> outer = "";  // of the methods that have an outer optimizer; "": their own
   StepCount warmup_steps = 30;
@@ -213,6 +215,10 @@ void LoadScenarioText(const std::string& text, const std::string& name, Scenario
 // together. Throws Error. The target is checked against the metrics that there are: TargetOf,
 // TargetAmong.
 void ValidateScenario(const Scenario& scenario);
+
+// Checks the scenario of a point of a study in the same way. Options that its first policy does not
+// read are left out, because a study sets them for others of its policies.
+void ValidatePoint(const Scenario& scenario);
 
 // Scenario::batch has this value until the batch of the shape (training.layers) is taken.
 inline constexpr int kUsualBatch = 0;

@@ -66,6 +66,35 @@ void CheckLocal(const Scenario& s) {
   }
 }
 
+// Throws Error if the format or the sums of dense gradients are chosen, but no method reads them,
+// or where sums that a ring forms are formed by something else.
+void CheckDense(const Scenario& s) {
+  bool dense = false, rounds = false;
+  for (const std::string& name : s.policies) {
+    const Method method = FindMethod(s, name);
+    dense |= SendsDense(method);
+    rounds |= MayRoundSums(method, s);
+  }
+  if (*s.reduce != Precision::kFp32 && !dense) {
+    throw Error("training.reduce", s.reduce.text(),
+                "fp32, or a method without compression in compression.policies, such as dense: "
+                "the others send what they are made of");
+  }
+  if (*s.sum != SumRule::kHops) return;
+  if (!rounds) {
+    throw Error(
+        "training.sum", s.sum.text(),
+        "exact, or a method that sends all values in 16 bits: bf16, fp16, or dense with "
+        "training.reduce=bf16 or fp16. Other messages are not added on the way, or in fp32");
+  }
+  const auto ring = fabric::CollectiveAlgorithm::RingAllReduce;
+  if (*s.aggregation != Transfer::kPeers || *s.allreduce != ring) {
+    throw Error("training.sum", s.sum.text(),
+                "exact, or network.aggregation=collective with network.allreduce=ring-allreduce: "
+                "the partial sums that are rounded are those of a ring");
+  }
+}
+
 // Checks a shape, or that no option is set that only shapes have.
 void CheckDrawn(const Scenario& s) {
   if (!s.layers.empty()) {
@@ -174,10 +203,22 @@ void ValidateScenario(const Scenario& s) {
   CheckCollectives(s);
   CheckLearning(s);
   CheckLocal(s);
+  CheckDense(s);
   if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
     throw Error::Refusal("compression.splits: sizes must ascend");
   }
   CheckNetworkOutputs(s);
+}
+
+void ValidatePoint(const Scenario& scenario) {
+  const Method method = FindMethod(scenario, scenario.policies.front());
+  Scenario read = scenario;
+  const Scenario defaults;
+  for (const std::string& key : UnreadOptions(method, scenario)) {
+    const ScenarioOption& option = OptionNamed(ScenarioOptions(), key, OptionNames::kKeys);
+    option.set(read, key, option.get(defaults));
+  }
+  ValidateScenario(read);
 }
 
 }  // namespace legacy

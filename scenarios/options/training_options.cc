@@ -139,6 +139,15 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "to 16 bits, of fp32 weights that the optimizer updates, and fp16 scales the loss; tf32: "
           "matrix products round their inputs on a GPU, and the host trains as in fp32") |
           kUsual,
+      Text<&Scenario::reduce>(
+          "training.reduce", "--reduce", "fp32|bf16|fp16",
+          "format in which methods without compression (dense, local-sgd, diloco) send gradients; "
+          "other methods send what they are made of") |
+          kUsual,
+      Text<&Scenario::sum>(
+          "training.sum", "--sum", "exact|hop",
+          "sums of dense gradients in bf16 or fp16: in fp32 and in the order of workers, or as a "
+          "ring forms them, whose partial sums are rounded at every hop"),
       Integer<&Scenario::local_steps, 0>(
           "training.local_steps", "--local-steps",
           "steps between exchanges, of the methods that train locally in between (local-sgd, "

@@ -54,4 +54,14 @@ WeightRule ParseInit(const std::string& text, const std::string& key) {
   return ParseChoice<WeightRule>(text, key, kNames);
 }
 
+Precision ParseReduce(const std::string& text, const std::string& key) {
+  ParseChoice(text, key, {"fp32", "bf16", "fp16"});
+  return ParsePrecision(text, key);
+}
+
+SumRule ParseSum(const std::string& text, const std::string& key) {
+  constexpr std::array kNames = {"exact", "hop"};
+  return ParseChoice<SumRule>(text, key, kNames);
+}
+
 }  // namespace legacy

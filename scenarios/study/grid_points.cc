@@ -78,7 +78,7 @@ void CheckPoints(const StudyDefinition& definition) {
   const auto check = [&](size_t point) {
     try {
       const Scenario scenario = ScenarioOf(definition, definition.points[point]);
-      scenario.federated ? ValidateFederated(scenario) : ValidateScenario(scenario);
+      scenario.federated ? ValidateFederated(scenario) : ValidatePoint(scenario);
     } catch (const Error& error) {
       throw PointError(definition, point, error);
     }

@@ -26,7 +26,7 @@ std::vector<std::string> RefusalsOf(const Scenario& scenario) {
 
 // Throws Error if the scenario of one policy is not valid.
 void Validate(const Scenario& scenario) {
-  if (!scenario.federated) return ValidateScenario(scenario);
+  if (!scenario.federated) return ValidatePoint(scenario);
   ValidateFederated(scenario);
   if (FederatedMethodsOf(scenario).size() == 1) return;
   throw Error("federated.algorithms", scenario.federated->algorithms.text(),

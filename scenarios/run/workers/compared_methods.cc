@@ -139,6 +139,9 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, ui
       std::fprintf(log, "warning: %s\n", remark.c_str());
       remarks_.push_back(remark);
     }
+    if (const std::string format = FormatOf(method, scenario_); !format.empty()) {
+      remarks_.push_back(format);
+    }
     if (method.local_steps > scenario_.steps) {
       std::fprintf(log, "warning: %s: it exchanges every %lld steps, so never in this run\n",
                    method.name.c_str(), static_cast<long long>(method.local_steps));

@@ -364,6 +364,83 @@ TEST(Methods, LocalStepsAndOuterOptimizersAreThoseOfTheScenario) {
             std::string::npos);
 }
 
+TEST(Methods, DenseGradientsHaveTheFormatOfTheScenario) {
+  const auto scheme = [](const std::string& method, const std::string& reduce,
+                         const std::string& sum) {
+    Scenario scenario;
+    SetOption(scenario, "training.reduce", reduce);
+    SetOption(scenario, "training.sum", sum);
+    return SchemeText(FindMethod(scenario, method), scenario);
+  };
+  EXPECT_EQ(scheme("dense", "fp32", "exact"), "dense");
+  EXPECT_EQ(scheme("dense", "fp32", "hop"), "dense");
+  EXPECT_EQ(scheme("dense", "bf16", "exact"), "bf16");
+  EXPECT_EQ(scheme("dense", "fp16", "hop"), "fp16:reduction=hop");
+  EXPECT_EQ(scheme("local-sgd", "bf16", "hop"), "bf16:reduction=hop");
+  EXPECT_EQ(scheme("bf16", "fp16", "hop"), "bf16:reduction=hop");
+  EXPECT_EQ(scheme("topk", "bf16", "hop"), "topk");
+  EXPECT_EQ(scheme("topk+bf16@5%", "bf16", "hop"), "topk+bf16");
+
+  Scenario scenario;
+  scenario.reduce = "bf16";
+  scenario.sum = "hop";
+  const Method dense = FindMethod(scenario, "dense");
+  const BuiltMethod built = BuildMethod(dense, scenario, SomeUnits());
+  EXPECT_EQ(built.description, "bf16:reduction=hop by layer");
+  for (const Unit& unit : SomeUnits()) {
+    EXPECT_EQ(built.scheme->MessageBytes(unit, 1), kHeaderBytes + 2 * unit.numel);
+  }
+  EXPECT_EQ(
+      FormatOf(dense, scenario),
+      "dense: its gradients travel in bf16, 2 bytes each, and a ring rounds every partial sum "
+      "(training.reduce, training.sum)");
+  EXPECT_EQ(FormatOf(FindMethod(scenario, "topk"), scenario), "");
+  EXPECT_EQ(FormatOf(dense, Scenario()), "");
+  EXPECT_EQ(NetworkDependence(dense, scenario), "");
+}
+
+TEST(Methods, FormatsThatNoMethodReadsAreRefused) {
+  const std::string kFine = "no error";
+  const auto says = [](const std::string& policies, const std::string& reduce,
+                       const std::string& sum, const std::string& key = "",
+                       const std::string& value = "") {
+    Scenario scenario;
+    SetOption(scenario, "compression.policies", policies);
+    SetOption(scenario, "training.reduce", reduce);
+    SetOption(scenario, "training.sum", sum);
+    if (!key.empty()) SetOption(scenario, key, value);
+    return MessageOf([&] { ValidateScenario(scenario); });
+  };
+  EXPECT_EQ(says("dense,topk", "bf16", "hop"), kFine);
+  EXPECT_EQ(says("fp16,topk", "fp32", "hop"), kFine);
+  EXPECT_NE(says("topk,fp16", "bf16", "exact").find("training.reduce: got 'bf16'"),
+            std::string::npos);
+  for (const char* policies : {"dense", "topk,qsgd", "topk+bf16@5%"}) {
+    const std::string message = says(policies, "fp32", "hop");
+    EXPECT_NE(message.find("training.sum: got 'hop'"), std::string::npos) << message;
+    EXPECT_NE(message.find("not added on the way"), std::string::npos) << message;
+  }
+  for (const auto& [key, value] : {std::pair{"network.allreduce", "direct-allreduce"},
+                                   {"network.aggregation", "parameter-server"}}) {
+    const std::string message = says("dense", "bf16", "hop", key, value);
+    EXPECT_NE(message.find("those of a ring"), std::string::npos) << key << ": " << message;
+    EXPECT_EQ(says("dense", "bf16", "exact", key, value), kFine);
+  }
+  Scenario scenario;
+  EXPECT_NE(MessageOf([&] { SetOption(scenario, "training.reduce", "tf32"); }).find("bf16"),
+            std::string::npos);
+
+  // Points of a study have one policy each, and options that those of others read.
+  SetOption(scenario, "training.reduce", "bf16");
+  SetOption(scenario, "training.sum", "hop");
+  scenario.policies = {"topk"};
+  EXPECT_NO_THROW(ValidatePoint(scenario));
+  scenario.policies = {"dense"};
+  EXPECT_NO_THROW(ValidatePoint(scenario));
+  scenario.reduce = "fp32";
+  EXPECT_NO_THROW(ValidatePoint(scenario)) << "exact and hop are the same for fp32";
+}
+
 TEST(ScenarioOptions, StepsMayBeEpochs) {
   Scenario scenario;
   SetOption(scenario, "training.steps", "30ep");
