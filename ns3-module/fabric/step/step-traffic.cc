@@ -148,6 +148,10 @@ std::string StepTraffic::Canonical() const
         }
         AppendCanonical(text, bucket.decode);
     }
+    if (contention > 0)
+    {
+        text.append(reinterpret_cast<const char*>(&contention), sizeof(contention));
+    }
     return text;
 }
 
