@@ -34,10 +34,11 @@ void Fields(Archive& archive, LinkCounters& c) {
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c) {
-  auto& [algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, sumBytes,
-         parents, firstAggregator, pairBytes, order, relays, pieceBytes, window] = c;
-  archive(algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, sumBytes,
-          parents, firstAggregator, pairBytes, order, relays, pieceBytes, window);
+  auto& [algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, gpus, pace,
+         sumBytes, parents, firstAggregator, pairBytes, order, relays, pieceBytes, window] = c;
+  archive(algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, gpus,
+          pace.inside, pace.across, sumBytes, parents, firstAggregator, pairBytes, order, relays,
+          pieceBytes, window);
 }
 
 template <class Archive>

@@ -61,7 +61,7 @@ void ChooseLikeNccl(PreparedExperiment& prepared) {
   const bool sums = network != nullptr;
   if (!sums) network = BuildNetwork(NetworkFor(e, usual));
   fabric::CollectiveSpec spec = SpecOf(e, usual, *network, 0);
-  spec.channels = ChannelsOf(e.options.channels, *network);
+  spec.channels = ChannelsOf(e.options.channels, *network, *e.options.protocol);
   const auto choice =
       fabric::ChooseAsNccl(fabric::NcclAlgorithms(payload, sums), spec,
                            fabric::NodeLinksOf(network->topology, network->placement, spec.group));

@@ -78,8 +78,9 @@ TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {
   options.all_reduce = *scenario.allreduce;
   options.all_gather = *scenario.allgather;
   options.group = network.placement.node;
-  options.channels = {ChannelsOf(scenario.channels, network), *scenario.protocol, {}};
-  if (!options.channels.protocol) {
+  options.channels = {
+      ChannelsOf(scenario.channels, network, *scenario.protocol), *scenario.protocol, {}};
+  if (options.channels.protocol != fabric::Protocol::None) {
     options.channels.links =
         fabric::NodeLinksOf(network.topology, network.placement, options.group);
   }

@@ -201,8 +201,9 @@ WideTime ClosedForm::DoubleTree() const
     const int64_t piece = pieces.Sent(0);
     // An inner node sends to two children, one after the other.
     const WideTime level = Flow(piece) + (m_workers > 2 ? Wire(piece) : 0);
-    return costs.start + 2 * passing + 2 * depth * level +
-           busiest * (pieces.count - 1) * (Wire(piece) + Acks(piece));
+    const WideTime handled = PaceTime(std::max(m_spec.pace.inside, m_spec.pace.across), piece);
+    return costs.start + 2 * passing + 2 * depth * level + handled +
+           (pieces.count - 1) * std::max(busiest * (Wire(piece) + Acks(piece)), handled);
 }
 
 /// Returns the time of one phase, or of two. `first` and `second` are the bytes of each flow in the

@@ -24,6 +24,11 @@ WideTime AckTime(const UniformPath& path, int64_t payload, const Transport& tran
     return SerialisationTime(transport.AckWireBytes(payload, path.hops - 1), path.rateBps);
 }
 
+TimeNs PaceTime(double pace, int64_t bytes)
+{
+    return RoundedTime(pace * static_cast<double>(bytes));
+}
+
 namespace
 {
 
@@ -62,9 +67,11 @@ struct RingsShape
             crossings = (rounds - 1) / plan.Group() + 1;
         }
         const ProtocolCosts costs = plan.Costs();
-        passing = costs.start + WideTime{crossings} * costs.across +
-                  WideTime{rounds - crossings} * costs.inside;
-        first = costs.start + (crossings > 0 ? costs.across : costs.inside);
+        const TimeNs inside = costs.inside + PaceTime(spec.pace.inside, bytes);
+        const TimeNs across = costs.across + PaceTime(spec.pace.across, bytes);
+        passing =
+            costs.start + WideTime{crossings} * across + WideTime{rounds - crossings} * inside;
+        first = costs.start + (crossings > 0 ? across : inside);
     }
 
     int64_t rounds;

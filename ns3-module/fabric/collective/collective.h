@@ -132,6 +132,9 @@ struct CollectiveSpec
     int channels = 1;
     /// Rings, double tree, NVLS: how workers pass messages on. Others have none.
     Protocol protocol = Protocol::None;
+    /// Protocols: the GPUs whose constants hold, and the pace of a channel (tuning.h).
+    GpuGeneration gpus = GpuGeneration::Hopper;
+    ChannelPace pace;
     /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;

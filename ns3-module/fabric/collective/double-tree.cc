@@ -5,6 +5,7 @@
 // sends as a leaf do not delay those which it forwards as an inner node of the other tree.
 #include "double-tree.h"
 #include "algorithms.h"
+#include "chunks.h"
 #include "passing.h"
 #include "pieces.h"
 
@@ -22,6 +23,7 @@ class DoubleTree : public PassingCollective
                             tagBase,
                             std::move(done),
                             CostsOf(ProtocolFamily::Tree, spec.protocol)),
+          m_ahead(spec.protocol == Protocol::None ? kPiecesAhead : kBufferSteps),
           m_complete(m_workers, 0)
     {
         for (int channel = 0; channel < spec.channels; ++channel)
@@ -99,7 +101,7 @@ class DoubleTree : public PassingCollective
             ready = std::min(ready, tree.nodes[child].arrived);
         }
         const int parent = tree.links.parents[worker];
-        while (node.sent < ready && node.inFlight < kPiecesAhead)
+        while (node.sent < ready && node.inFlight < m_ahead)
         {
             const int64_t piece = node.sent++;
             if (parent == BinaryTree::kNone)
@@ -127,18 +129,35 @@ class DoubleTree : public PassingCollective
         }
     }
 
+    /// Sends a piece up, or down to one of the children. Up and down are handled by threads of
+    /// their own, which send a sum to all children at once.
     void SendPiece(const Tree& tree, int from, int to, int64_t piece, uint64_t way, FlowSink& sink)
     {
         const auto number = static_cast<uint64_t>(&tree - m_trees.data());
+        const uint64_t mark = number << kTreeShift | way;
         Pass(FlowOf(from,
                     to,
                     tree.pieces.Sent(piece),
-                    number << kTreeShift | way,
+                    mark,
                     piece + 1 < tree.pieces.count,
                     static_cast<uint16_t>(tree.channel)),
+             static_cast<uint32_t>(mark),
+             HandlingOf(tree, from, to, way),
              sink);
     }
 
+    /// Only leaves have all pieces from the start.
+    static Handling HandlingOf(const Tree& tree, int from, int to, uint64_t way)
+    {
+        const std::vector<int>& children = tree.links.children[from];
+        if (way == kDown)
+        {
+            return to == children.front() ? Handling::Stream : Handling::Copy;
+        }
+        return children.empty() ? Handling::Whole : Handling::Stream;
+    }
+
+    const int m_ahead;           ///< most pieces of a worker on their way up a tree
     std::vector<Tree> m_trees;   ///< two for each channel
     std::vector<int> m_complete; ///< number of trees whose sum each worker has
 };
@@ -197,7 +216,7 @@ int TreeLinks::Depth() const
 Pieces TreePieces(const CollectiveSpec& spec, int channel, int index)
 {
     return {BalancedBlock(BalancedBlock(spec.bytes[0], spec.channels, channel), 2, index),
-            spec.pieceBytes,
+            spec.pieceBytes > 0 ? spec.pieceBytes : TreeChunk(spec),
             CostsOf(ProtocolFamily::Tree, spec.protocol)};
 }
 

@@ -2,6 +2,7 @@
 // over the nodes. Internal to fabric/.
 #pragma once
 
+#include "chunks.h"
 #include "double-tree.h"
 #include "pieces.h"
 
@@ -25,7 +26,9 @@ class NvlsPlan
           m_planes(std::max(1, static_cast<int>(spec.parents.size()) / m_workers)),
           m_trees(m_nodes > 1 ? 2 : 1),
           m_bytes(spec.bytes[0]),
-          m_pieceBytes(spec.pieceBytes),
+          m_pieceBytes(spec.pieceBytes > 0
+                           ? spec.pieceBytes
+                           : NvlsChunk(spec, m_nodes, m_heads) / m_planes / m_trees),
           m_costs(CostsOf(ProtocolFamily::Nvls, spec.protocol))
     {
     }

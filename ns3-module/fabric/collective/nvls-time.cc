@@ -62,7 +62,8 @@ NvlsShape::NvlsShape(const CollectiveSpec& spec, const NodePaths& paths, const T
                (WideTime{FlowTime(paths.across, piece, transport)} + plan.Costs().across +
                 (plan.Nodes() > 2 ? WireTime(paths.across, piece, transport) : WideTime{0}));
     const int64_t busiest = *std::max_element(neighbours.begin(), neighbours.end());
-    across = busiest * (pieces.count - 1) * port(paths.across, piece);
+    across = (pieces.count - 1) * std::max(busiest * port(paths.across, piece),
+                                           WideTime{PaceTime(spec.pace.across, piece)});
 }
 
 } // namespace legacy::fabric

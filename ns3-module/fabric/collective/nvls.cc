@@ -28,6 +28,7 @@ class Nvls : public PassingCollective
                             std::move(done),
                             CostsOf(ProtocolFamily::Nvls, spec.protocol)),
           m_plan(spec),
+          m_ahead(spec.protocol == Protocol::None ? kPiecesAhead : kBufferSteps),
           m_switches(spec.parents),
           m_senders(m_workers),
           m_complete(m_workers, 0)
@@ -86,7 +87,7 @@ class Nvls : public PassingCollective
 
     static constexpr int kStreamShift = 3;
     static constexpr uint64_t kWayBits = (1 << kStreamShift) - 1;
-    static constexpr int kPiecesAhead = 4;
+    static constexpr int kPiecesAhead = 4; ///< of a worker to a switch, or up without a protocol
 
     /// The progress of a worker's pieces to its switch.
     struct Sender
@@ -208,7 +209,7 @@ class Nvls : public PassingCollective
             }
         }
         const int parent = stream.tree.Parent(number);
-        while (node.sent < ready && node.inFlight < kPiecesAhead)
+        while (node.sent < ready && node.inFlight < m_ahead)
         {
             const int64_t piece = node.sent++;
             if (parent == BinaryTree::kNone)
@@ -225,11 +226,13 @@ class Nvls : public PassingCollective
     void Spread(Stream& stream, int number, FlowSink& sink)
     {
         const int64_t piece = stream.nodes[number].spread++;
+        Handling handling = Handling::Stream;
         for (int side : {0, 1})
         {
             if (const int child = stream.tree.Child(number, side); child != BinaryTree::kNone)
             {
-                SendAcross(stream, number, child, piece, Way::Down, sink);
+                SendAcross(stream, number, child, piece, Way::Down, sink, handling);
+                handling = Handling::Copy;
             }
         }
         const int head = m_plan.HeadOf(stream.number, number);
@@ -280,19 +283,27 @@ class Nvls : public PassingCollective
         sink.Send(FlowFor(stream, from, to, stream.pieces.Sent(piece), piece, way));
     }
 
-    /// Sends a piece from the head of one node to that of another.
-    void SendAcross(const Stream& stream, int from, int to, int64_t piece, Way way, FlowSink& sink)
+    /// Sends a piece from the head of one node to that of another. Up and down are handled by
+    /// threads of their own.
+    void SendAcross(const Stream& stream,
+                    int from,
+                    int to,
+                    int64_t piece,
+                    Way way,
+                    FlowSink& sink,
+                    Handling handling = Handling::Stream)
     {
-        Pass(FlowFor(stream,
-                     m_plan.HeadOf(stream.number, from),
-                     m_plan.HeadOf(stream.number, to),
-                     stream.pieces.Bytes(piece),
-                     piece,
-                     way),
-             sink);
+        const Flow flow = FlowFor(stream,
+                                  m_plan.HeadOf(stream.number, from),
+                                  m_plan.HeadOf(stream.number, to),
+                                  stream.pieces.Bytes(piece),
+                                  piece,
+                                  way);
+        Pass(flow, static_cast<uint32_t>(MarkOf(flow)), handling, sink);
     }
 
     const NvlsPlan m_plan;
+    const int m_ahead; ///< most pieces of a stream on their way from a head up its tree
     const std::vector<int> m_switches; ///< endpoints of the switches of each plane, by worker
     std::vector<Stream> m_streams;
     std::vector<Sender> m_senders; ///< by worker

@@ -11,7 +11,8 @@ namespace legacy::fabric
 
 /// A PassingCollective charges a protocol's times: workers take part after its start time, and a
 /// message leaves after the time of a hop, inside a node (`group` consecutive workers) or across.
-/// Flows between two endpoints keep their order, as all of them wait equally long.
+/// Before that, the threads of its channel handle one message after the other, at the channel's
+/// pace. Messages of one worker and thread group therefore keep their order.
 class PassingCollective : public CollectiveBase
 {
   public:
@@ -21,6 +22,7 @@ class PassingCollective : public CollectiveBase
                       const ProtocolCosts& costs)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_costs(costs),
+          m_pace(spec.pace),
           m_group(std::max(1, spec.group)),
           m_begun(m_workers, false)
     {
@@ -48,11 +50,30 @@ class PassingCollective : public CollectiveBase
         return m_begun[worker];
     }
 
-    /// Sends a flow from one worker to another after the time of its hop.
-    void Pass(const Flow& flow, FlowSink& sink)
+    /// A Handling says when threads can handle a message.
+    enum class Handling : uint8_t
+    {
+        Whole,  ///< from now on
+        Stream, ///< while it arrived, at the pace at which they handle all
+        Copy,   ///< with the message before, of which it is a copy
+    };
+
+    /// Sends a flow from one worker to another when the worker's `threads`, a number below 2^32,
+    /// have handled it and the time of its hop has passed.
+    void Pass(const Flow& flow, uint32_t threads, Handling handling, FlowSink& sink)
     {
         const bool inside = flow.source / m_group == flow.destination / m_group;
-        const TimeNs delay = inside ? m_costs.inside : m_costs.across;
+        TimeNs delay = inside ? m_costs.inside : m_costs.across;
+        if (const double pace = inside ? m_pace.inside : m_pace.across; pace > 0)
+        {
+            TimeNs& free = m_free[static_cast<uint64_t>(flow.source) << 32 | threads];
+            const TimeNs work = handling == Handling::Copy
+                                    ? 0
+                                    : RoundedTime(pace * static_cast<double>(flow.bytes));
+            free = handling == Handling::Stream ? std::max(free + work, sink.Now())
+                                                : std::max(free, sink.Now()) + work;
+            delay += free - sink.Now();
+        }
         if (delay == 0)
         {
             sink.Send(flow);
@@ -82,7 +103,9 @@ class PassingCollective : public CollectiveBase
         Begin(worker, sink);
     }
 
+    const ChannelPace m_pace;
     const int m_group;
+    std::unordered_map<uint64_t, TimeNs> m_free; ///< when threads have handled all, by worker
     std::vector<bool> m_begun;
     std::unordered_map<uint64_t, Flow> m_waiting; ///< flows that are passed on later, by mark
     uint64_t m_made = 0;

@@ -35,6 +35,22 @@ enum class ProtocolFamily : uint8_t
     Nvls, ///< sums in the switch of a node (nvls.cc); NCCL has Simple alone
 };
 
+/// A GpuGeneration is one of those for which NCCL has constants of its own.
+enum class GpuGeneration : uint8_t
+{
+    Volta,  ///< V100
+    Ampere, ///< A100
+    Hopper, ///< H100, H200 and later ones
+};
+
+/// A ChannelPace says how slowly the threads of a channel handle messages, in nanoseconds for each
+/// byte that is sent, where links are faster than they are.
+struct ChannelPace
+{
+    double inside = 0; ///< of messages to a worker of the same node
+    double across = 0; ///< of messages to another node
+};
+
 /// ProtocolCosts has what a protocol adds to an algorithm.
 struct ProtocolCosts
 {

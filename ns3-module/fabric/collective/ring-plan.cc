@@ -2,6 +2,7 @@
 
 #include "base.h"
 #include "base/error.h"
+#include "gpus.h"
 
 #include <algorithm>
 
@@ -46,6 +47,12 @@ ProtocolCosts RingPlan::CostsFor(const CollectiveSpec& spec)
         return CostsOf(ProtocolFamily::Ring, spec.protocol);
     }
     ProtocolCosts costs = CostsOf(ProtocolFamily::NodesRing, spec.protocol);
+    const GpuLimits& limits = LimitsOf(spec.gpus);
+    if (spec.protocol != Protocol::None)
+    {
+        costs.inside = std::max(
+            costs.inside, limits.networkOverhead * (spec.protocol == Protocol::Simple ? 3 : 1));
+    }
     if (spec.group == 1)
     {
         costs.across = CostsOf(ProtocolFamily::Tree, spec.protocol).across;
@@ -56,7 +63,7 @@ ProtocolCosts RingPlan::CostsFor(const CollectiveSpec& spec)
     {
         for (TimeNs* time : {&costs.start, &costs.inside, &costs.across})
         {
-            *time = *time * 7 / 5;
+            *time = RoundedTime(static_cast<double>(*time) * limits.plateau);
         }
     }
     return costs;

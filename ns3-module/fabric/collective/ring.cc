@@ -40,6 +40,8 @@ class RingCollective : public PassingCollective
                         mark,
                         more || turn + 1 < m_plan.Turns(),
                         static_cast<uint16_t>(channel)),
+                 static_cast<uint32_t>(channel),
+                 Handling::Whole,
                  sink);
         };
     }

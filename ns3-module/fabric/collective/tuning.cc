@@ -1,6 +1,7 @@
 #include "tuning.h"
 
 #include "base/error.h"
+#include "chunks.h"
 #include "ring-plan.h"
 
 #include <algorithm>
@@ -19,13 +20,6 @@ constexpr int kModelLl = 0;
 constexpr int kModelLl128 = 1;
 constexpr int kModelSimple = 2;
 
-/// Bandwidths of Hopper in GB/s, by the number of nodes: 1, 2, more.
-using ByNodes = std::array<double, 3>;
-constexpr ByNodes kLlMost = {141.0, 39.0, 20.4}; ///< Hopper inside a node; else Intel's hosts
-constexpr ByNodes kTreeChannelMost = {38.7, 41.4, 36.0};
-constexpr ByNodes kRingLl128ChannelMost = {36.7, 36.7, 36.7};
-constexpr ByNodes kTreeLl128ChannelMost = {36.7, 36.7, 29.0};
-constexpr ByNodes kNvlsTreeChannelMost = {0, 57.7, 45.5};
 constexpr double kNvlsEfficiency = 0.85;
 
 /// The fraction of a tree's bandwidth that short messages reach, by protocol and log2 of the number
@@ -55,6 +49,7 @@ class NcclModel
     NcclModel(const CollectiveSpec& spec, const NodeLinks& links)
         : m_spec(spec),
           m_links(links),
+          m_limits(LimitsOf(spec.gpus)),
           m_protocol(static_cast<int>(spec.protocol) - 1),
           m_workers(static_cast<int>(spec.bytes.size())),
           m_group(std::clamp(spec.group, 1, m_workers)),
@@ -121,11 +116,11 @@ class NcclModel
         }
         if (m_protocol == kModelLl)
         {
-            bus = std::min(kLlMost[m_byNodes], bus * .5);
+            bus = std::min(m_limits.llMost[m_byNodes], bus * .5);
         }
         if (m_protocol == kModelLl128)
         {
-            bus = std::min(bus * .92, channels * kRingLl128ChannelMost[m_byNodes]);
+            bus = std::min(bus * .92, channels * m_limits.ringLl128Channel[m_byNodes]);
         }
         const ProtocolCosts costs = RingPlan::CostsFor(m_spec);
         const double latency =
@@ -137,15 +132,15 @@ class NcclModel
     {
         const int channels = m_spec.channels;
         const double channel = m_group == 1 || m_nodes > 2 ? ChannelAcross() : ChannelInside();
-        double bus = std::min(channels * channel * .92, channels * kTreeChannelMost[m_byNodes]);
+        double bus = std::min(channels * channel * .92, channels * m_limits.treeChannel[m_byNodes]);
         if (m_protocol == kModelLl)
         {
-            bus = std::min(bus / 3.8, kLlMost[m_byNodes]);
+            bus = std::min(bus / 3.8, m_limits.llMost[m_byNodes]);
         }
         if (m_protocol == kModelLl128)
         {
             bus = std::min(bus * (m_nodes == 1 ? 7.0 / 9 : 120.0 / 128),
-                           channels * kTreeLl128ChannelMost[m_byNodes]);
+                           channels * m_limits.treeLl128Channel[m_byNodes]);
         }
         const int log = FloorLog2(m_spec.bytes[0] >> 6);
         const auto& correction = kTreeCorrection[m_protocol];
@@ -158,7 +153,7 @@ class NcclModel
 
     std::optional<double> Nvls() const
     {
-        if (m_group < 2 || m_protocol != kModelSimple)
+        if (m_group < 2 || m_protocol != kModelSimple || !HasNvls(m_spec.gpus))
         {
             return std::nullopt;
         }
@@ -170,7 +165,7 @@ class NcclModel
         {
             const double across = m_links.rail * std::min(m_links.rails, m_group) / m_group;
             channel = std::min(
-                {inside, across * (m_nodes == 2 ? 2 : 1), kNvlsTreeChannelMost[m_byNodes]});
+                {inside, across * (m_nodes == 2 ? 2 : 1), m_limits.nvlsTreeChannel[m_byNodes]});
         }
         const ProtocolCosts& costs = CostsOf(ProtocolFamily::Nvls, m_spec.protocol);
         const double latency = Us(costs.start + 2 * FloorLog2(m_nodes) * costs.across);
@@ -180,6 +175,7 @@ class NcclModel
 
     const CollectiveSpec& m_spec;
     const NodeLinks& m_links;
+    const GpuLimits& m_limits;
     int m_protocol;
     int m_workers;
     int m_group;
@@ -194,6 +190,99 @@ DirectedLink NarrowestOf(const Topology& topology, const std::vector<DirectedLin
                              route.end(),
                              [&](DirectedLink a, DirectedLink b)
                              { return topology.MeanRate(a) < topology.MeanRate(b); });
+}
+
+/// Returns the thread blocks that NCCL gives a message, of the two of each channel: fewer than all
+/// where threads would have less than a threshold each (topoGetAlgoInfo of src/enqueue.cc), or
+/// blocks less than 32 KiB of traffic (scheduleCollTasksToPlan), where LL counts fourfold.
+int64_t BlocksFor(const CollectiveSpec& spec)
+{
+    constexpr int64_t kThreads = 512;
+    constexpr int64_t kLl128Threads = 640;
+    constexpr int64_t kLeast = 8; ///< bytes of a thread
+    constexpr int64_t kSimpleLeast = 64;
+    constexpr int64_t kLeastTraffic = 32 << 10;
+    constexpr int64_t kMostBlocks = kMostChannels;
+    const auto workers = static_cast<int64_t>(spec.bytes.size());
+    const bool gathers = spec.algorithm == CollectiveAlgorithm::RingAllGather;
+    const int64_t bytes =
+        *std::max_element(spec.bytes.begin(), spec.bytes.end()) * (gathers ? workers : 1);
+    const bool reduces = CanCarry(spec.algorithm, Payload::Sum);
+    int64_t least = kThreads * kSimpleLeast;
+    int64_t cell = kLeastTraffic / (reduces ? 2 : 1);
+    if (spec.protocol == Protocol::LL)
+    {
+        least = kThreads * kLeast * (IsRing(spec.algorithm) ? workers : 1);
+        cell /= 4;
+    }
+    if (spec.protocol == Protocol::LL128)
+    {
+        least = kLl128Threads * kLeast;
+    }
+    const int64_t all = std::min(kMostBlocks, int64_t{kBlocksOfChannel} * spec.channels);
+    return std::max<int64_t>(1, std::min({all, bytes / least, (bytes + cell - 1) / cell}));
+}
+
+/// Returns the most that a channel of a ring or tree carries, with `all` channels, in GB/s of the
+/// message; 0: NCCL has no limit.
+double ChannelMost(const CollectiveSpec& spec, int all, int byNodes)
+{
+    const GpuLimits& limits = LimitsOf(spec.gpus);
+    const bool ring = IsRing(spec.algorithm);
+    switch (spec.protocol)
+    {
+    case Protocol::LL:
+        return limits.llMost[byNodes] / all;
+    case Protocol::LL128:
+        return (ring ? limits.ringLl128Channel : limits.treeLl128Channel)[byNodes];
+    case Protocol::Simple:
+        return ring ? 0 : limits.treeChannel[byNodes];
+    default:
+        return 0;
+    }
+}
+
+/// Gives a spec with a protocol the channels that NCCL uses for its bytes, and their pace.
+///
+/// The threads of a ring's channel move a message while it is on the wire, so that only what they
+/// take longer than their share of the link is charged. Trees and NVLS pass piece after piece on:
+/// threads handle one while the next arrives. Their limits are bus bandwidths, and each of two
+/// trees moves a quarter of that up, and as much down.
+void UseThreads(CollectiveSpec& spec, const NodeLinks& links)
+{
+    const auto workers = static_cast<int>(spec.bytes.size());
+    const int group = std::clamp(spec.group, 1, workers);
+    const int nodes = (workers + group - 1) / group;
+    const int byNodes = std::min(nodes, 3) - 1;
+    if (spec.algorithm == CollectiveAlgorithm::NvlsAllReduce)
+    {
+        if (const double most = LimitsOf(spec.gpus).nvlsTreeChannel[byNodes]; most > 0)
+        {
+            const auto planes = static_cast<double>(spec.parents.size()) / workers;
+            spec.pace.across = 4 * planes * (workers - 1) / workers / most;
+        }
+        return;
+    }
+    const int all = spec.channels;
+    const int64_t blocks = BlocksFor(spec);
+    spec.channels = static_cast<int>((blocks + kBlocksOfChannel - 1) / kBlocksOfChannel);
+    const double most = ChannelMost(spec, all, byNodes) * static_cast<double>(blocks) /
+                        (kBlocksOfChannel * spec.channels);
+    if (most == 0)
+    {
+        return;
+    }
+    const ProtocolCosts& costs = CostsOf(ProtocolFamily::Ring, spec.protocol);
+    const double data = static_cast<double>(costs.dataBytes) / static_cast<double>(costs.lineBytes);
+    if (!IsRing(spec.algorithm))
+    {
+        spec.pace = {4 * data / most, 4 * data / most};
+        return;
+    }
+    const auto beyond = [&](double share)
+    { return share > 0 ? std::max(0.0, data / most - 1 / share) : 0; };
+    spec.pace = {beyond(links.inside / spec.channels),
+                 beyond(links.rail * std::min(links.rails, spec.channels) / spec.channels)};
 }
 
 } // namespace
@@ -254,6 +343,7 @@ std::optional<NcclChoice> ChooseAsNccl(const std::vector<CollectiveAlgorithm>& c
 {
     std::vector<NcclChoice> choices;
     const int channels = spec.channels;
+    spec.gpus = GenerationOf(links.inside);
     for (CollectiveAlgorithm algorithm : candidates)
     {
         for (Protocol protocol : {Protocol::LL, Protocol::LL128, Protocol::Simple})
@@ -263,7 +353,8 @@ std::optional<NcclChoice> ChooseAsNccl(const std::vector<CollectiveAlgorithm>& c
             {
                 continue;
             }
-            SetChannels(spec, {channels, protocol, links});
+            spec.protocol = protocol;
+            spec.channels = TakesChannels(algorithm) ? channels : 1;
             if (const std::optional<double> time = NcclMicroseconds(spec, links))
             {
                 choices.push_back({algorithm, protocol, *time, ""});
@@ -306,8 +397,21 @@ std::vector<CollectiveAlgorithm> NcclAlgorithms(Payload payload, bool switchesSu
     return algorithms;
 }
 
+int NcclChannels(const NodeLinks& links, int workers, int group)
+{
+    constexpr int kVoltaInside = 6;
+    constexpr int kInside = 12;
+    if (group < workers)
+    {
+        return std::clamp(links.rails, 1, kMostChannels);
+    }
+    return GenerationOf(links.inside) == GpuGeneration::Volta ? kVoltaInside : kInside;
+}
+
 void SetChannels(CollectiveSpec& spec, const ChannelOptions& options)
 {
+    spec.gpus = GenerationOf(options.links.inside);
+    spec.pace = {};
     spec.channels = TakesChannels(spec.algorithm) ? options.channels : 1;
     spec.protocol = Protocol::None;
     if (options.protocol)
@@ -319,6 +423,10 @@ void SetChannels(CollectiveSpec& spec, const ChannelOptions& options)
                  ChooseAsNccl({spec.algorithm}, spec, options.links))
     {
         spec.protocol = choice->protocol;
+    }
+    if (spec.protocol != Protocol::None)
+    {
+        UseThreads(spec, options.links);
     }
 }
 

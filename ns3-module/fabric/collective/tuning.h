@@ -7,6 +7,7 @@
 #include "collective.h"
 #include "fabric/topology/placement.h"
 #include "fabric/topology/topology.h"
+#include "gpus.h"
 
 #include <optional>
 #include <string>
@@ -66,8 +67,13 @@ struct ChannelOptions
     NodeLinks links = {}; ///< what that choice needs to know
 };
 
+/// Returns the channels that NCCL's search finds for nodes of `group` of these workers: one for
+/// each of a node's links to others; in one node 6 for Volta, 12 for later GPUs.
+int NcclChannels(const NodeLinks& links, int workers, int group);
+
 /// Gives the spec its channels and protocol where its algorithm takes them, else one channel and no
-/// protocol.
+/// protocol. With a protocol, a message has no more channels than NCCL gives one of its length, and
+/// they have the pace of the GPUs (gpus.h); the links say which these are.
 void SetChannels(CollectiveSpec& spec, const ChannelOptions& options);
 
 } // namespace legacy::fabric

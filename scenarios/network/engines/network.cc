@@ -9,6 +9,7 @@
 #include "base/parse.h"
 #include "base/programs/program.h"
 #include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/collective/tuning.h"
 #include "ns3-module/fabric/roce/buffers.h"
 #include "scenarios/network/input/host_names.h"
 
@@ -83,8 +84,15 @@ void MakeReady(Network& network, const NetworkRequest& request) {
                                                             request.transport.streams);
 }
 
-int ChannelsOf(int channels, const Network& network) {
-  return channels > 0 ? channels : std::clamp(network.channels, 1, fabric::kMostChannels);
+int ChannelsOf(int channels, const Network& network,
+               const std::optional<fabric::Protocol>& protocol) {
+  if (channels > 0) return channels;
+  if (!protocol && network.channels == 0) {
+    const int node = network.placement.node;
+    return fabric::NcclChannels(fabric::NodeLinksOf(network.topology, network.placement, node),
+                                network.placement.Workers(), node);
+  }
+  return std::clamp(network.channels, 1, fabric::kMostChannels);
 }
 
 void TryEngine(const fabric::EngineFactory& factory, const Network& network) {

@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "ns3-module/fabric/collective/protocol.h"
 #include "ns3-module/fabric/engine/connection.h"
 #include "ns3-module/fabric/engine/engine.h"
 #include "ns3-module/fabric/import/make.h"
@@ -54,8 +56,10 @@ void MakeReady(Network& network, const NetworkRequest& request);
 // what in it was not used. These lines are for people; no result depends on them.
 void SayImported(const std::string& text, const fabric::ImportReport& report);
 
-// Returns `channels`, or where that is 0 those of the topology's file, else 1.
-int ChannelsOf(int channels, const Network& network);
+// Returns `channels`, or where that is 0 those of the topology's file, else those of NCCL's search
+// where the protocol is NCCL's choice (nullopt), else 1.
+int ChannelsOf(int channels, const Network& network,
+               const std::optional<fabric::Protocol>& protocol);
 
 // Throws what the engine refuses (such as ns-3 attributes) now, not after the first step.
 void TryEngine(const fabric::EngineFactory& factory, const Network& network);

@@ -298,8 +298,8 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.pieceBytes = *e.options.piece_bytes;
   spec.window = e.options.window;
   const std::optional<fabric::Protocol>& protocol = *e.options.protocol;
-  fabric::ChannelOptions channels{ChannelsOf(e.options.channels, network), protocol, {}};
-  if (!protocol) {
+  fabric::ChannelOptions channels{ChannelsOf(e.options.channels, network, protocol), protocol, {}};
+  if (protocol != fabric::Protocol::None) {
     channels.links = fabric::NodeLinksOf(network.topology, network.placement, spec.group);
   }
   SetChannels(spec, channels);

@@ -100,7 +100,8 @@ OptionTable<FabricOptions> OptionsOfCollectives() {
           "network.channels", "--channels",
           "number of rings or double trees at once, each with a part of the message, which are "
           "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
-          "topology's file has SimAI's header, else 1") |
+          "topology's file has SimAI's header, else with a protocol of auto as many as NCCL "
+          "finds, else 1") |
           kMayFurther,
       Text<&FabricOptions::protocol>(
           "network.protocol", "--protocol", "none|ll|ll128|simple|auto",

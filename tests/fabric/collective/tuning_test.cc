@@ -112,10 +112,10 @@ TEST(SetChannels, TakesNcclsProtocolWhereNoneIsGiven) {
   CollectiveSpec spec = SpecFor(CollectiveAlgorithm::RingAllReduce, Protocol::None, 1, 1024);
   SetChannels(spec, {8, std::nullopt, kH100});
   EXPECT_EQ(spec.protocol, Protocol::LL);
-  EXPECT_EQ(spec.channels, 8);
   spec.bytes.assign(8, int64_t{1} << 30);
   SetChannels(spec, {8, std::nullopt, kH100});
   EXPECT_EQ(spec.protocol, Protocol::Simple);
+  EXPECT_EQ(spec.channels, 8);
   spec.algorithm = CollectiveAlgorithm::DirectAllReduce;
   SetChannels(spec, {8, std::nullopt, kH100});
   EXPECT_EQ(spec.protocol, Protocol::None);
@@ -126,6 +126,82 @@ TEST(SetChannels, TakesNcclsProtocolWhereNoneIsGiven) {
   spec.protocol = Protocol::LL;
   EXPECT_EQ(MessageOf([&] { CheckCollective(spec); }),
             "nvls-allreduce: protocol: got 'll'; allowed: none, simple");
+}
+
+// NCCL runs each of C channels twice, and gives short messages fewer of these 2 C thread blocks:
+// one for every 512 threads with `least` bytes each, and for every 32 KiB of traffic.
+TEST(SetChannels, GivesShortMessagesFewerChannels) {
+  using enum CollectiveAlgorithm;
+  const auto channels = [](CollectiveAlgorithm algorithm, Protocol protocol, int64_t bytes) {
+    CollectiveSpec spec = SpecFor(algorithm, Protocol::None, 1, bytes);
+    SetChannels(spec, {12, protocol, kH100});
+    return spec.channels;
+  };
+  // A ring of 8 by LL: 8 x 8 bytes for each of 512 threads, 32 KiB.
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL, 1024), 1);
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL, 4 * 32 << 10), 2);
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL, (4 * 32 << 10) + (32 << 10)), 3);
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL, 24 * 32 << 10), 12);
+  // LL128: 8 bytes for each of 640 threads would be 5,120, but a block has at least 16 KiB.
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL128, 64 << 10), 2);
+  EXPECT_EQ(channels(RingAllReduce, Protocol::LL128, 384 << 10), 12);
+  // Simple: 64 bytes for each of 512 threads.
+  EXPECT_EQ(channels(RingAllReduce, Protocol::Simple, 128 << 10), 2);
+  EXPECT_EQ(channels(DoubleTreeAllReduce, Protocol::LL, 16 << 10), 2);
+  EXPECT_EQ(channels(RingAllReduce, Protocol::None, 1024), 12) << "as asked for";
+}
+
+// The step of a ring's channel takes its latency and the bytes at the lesser of two rates: that of
+// its threads, and its share of the link.
+TEST(SetChannels, ChargesWhatThreadsTakeLongerThanLinks) {
+  CollectiveSpec spec = SpecFor(CollectiveAlgorithm::RingAllReduce, Protocol::None, 1, 64 << 20);
+  SetChannels(spec, {12, Protocol::LL, kH100});
+  EXPECT_NEAR(spec.pace.inside, 0.5 * 12 / 141 - 12 / 370.8, 1e-12);
+  SetChannels(spec, {12, Protocol::LL128, kH100});
+  EXPECT_EQ(spec.pace.inside, 0) << "12 channels of 36.7 GB/s are faster than NVLink";
+  SetChannels(spec, {12, Protocol::Simple, kH100});
+  EXPECT_EQ(spec.pace.inside, 0);
+  spec.bytes.assign(8, 128 << 10);  // half of the blocks of 4 channels
+  SetChannels(spec, {12, Protocol::LL, kH100});
+  EXPECT_EQ(spec.channels, 2);
+  EXPECT_NEAR(spec.pace.inside, 0.5 * 12 / 141 - 2 / 370.8, 1e-12);
+
+  spec = SpecFor(CollectiveAlgorithm::DoubleTreeAllReduce, Protocol::None, 4, 64 << 20);
+  SetChannels(spec, {8, Protocol::LL128, kH100});
+  EXPECT_NEAR(spec.pace.across, 4 * 120 / 128.0 / 29, 1e-12) << "a quarter of 29 GB/s up a tree";
+  SetChannels(spec, {8, Protocol::None, kH100});
+  EXPECT_EQ(spec.pace.across, 0);
+  spec = SpecFor(CollectiveAlgorithm::NvlsAllReduce, Protocol::None, 2, 64 << 20);
+  SetChannels(spec, {8, Protocol::Simple, kH100});
+  EXPECT_NEAR(spec.pace.across, 4 * 15 / 16.0 / 57.7, 1e-12);
+}
+
+TEST(Gpus, AreToldFromTheirNvLink) {
+  EXPECT_EQ(GenerationOf(120), GpuGeneration::Volta);
+  EXPECT_EQ(GenerationOf(240), GpuGeneration::Ampere);
+  EXPECT_EQ(GenerationOf(360), GpuGeneration::Hopper);
+  EXPECT_EQ(GenerationOf(0), GpuGeneration::Hopper) << "a node is one GPU";
+  EXPECT_FALSE(HasNvls(GpuGeneration::Ampere));
+  // 8 A100: rings by LL, LL128 and Simple, but no NVLS (8 V100 likewise).
+  for (const double inside : {120.0, 240.0}) {
+    for (int64_t bytes = 1024; bytes <= int64_t{1} << 30; bytes *= 32) {
+      const CollectiveSpec spec =
+          SpecFor(CollectiveAlgorithm::RingAllReduce, Protocol::None, 1, bytes);
+      const auto choice =
+          ChooseAsNccl(NcclAlgorithms(Payload::Sum, true), spec, {inside, 0, 1}).value();
+      EXPECT_EQ(choice.algorithm, CollectiveAlgorithm::RingAllReduce) << bytes;
+    }
+  }
+}
+
+// One channel for each rail between nodes; inside a node NVLink divided by the rates that NCCL's
+// search tries: 6 of 20 GB/s, 12 of 20 and 12 of 30.
+TEST(NcclChannels, AreThoseOfItsSearch) {
+  EXPECT_EQ(NcclChannels(kH100, 32, 8), 8);
+  EXPECT_EQ(NcclChannels({370.8, 48, 4}, 32, 8), 4);
+  EXPECT_EQ(NcclChannels({370.8, 0, 1}, 8, 8), 12);
+  EXPECT_EQ(NcclChannels({240, 0, 1}, 8, 8), 12);
+  EXPECT_EQ(NcclChannels({120, 0, 1}, 8, 8), 6);
 }
 
 TEST(NodeLinks, AreThoseOfTheFabric) {
