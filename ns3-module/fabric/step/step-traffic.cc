@@ -39,6 +39,14 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
         AppendCanonical(text, spec.pairBytes);
     }
     AppendCanonical(text, {spec.parents.begin(), spec.parents.end()});
+    if (spec.protocol != Protocol::None)
+    {
+        AppendCanonical(text, {static_cast<int64_t>(spec.gpus)});
+        for (double pace : {spec.pace.inside, spec.pace.across})
+        {
+            text.append(reinterpret_cast<const char*>(&pace), sizeof(pace));
+        }
+    }
     if (!spec.members.empty())
     {
         // A number of members below 0 tells them from the times that follow a collective.
