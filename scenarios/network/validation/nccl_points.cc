@@ -85,8 +85,8 @@ constexpr NcclMachine kMachines[] = {
     {"1 node of 8 V100, one process", 1, 8, 120, 0, 6, 0, false, kV100},
     {"1 node of 12 V100, one process", 1, 12, 120, 0, 6, 0, false, k12V100},
     {"2 nodes of 8 H200", 2, 8, 370.8, 400, 8, 0, false, k2H200},
-    {"4 nodes of 8 A100, NCCL 2.7", 4, 8, 240, 200, 8, 0, false, k4A100},
-    {"2 nodes of 8 V100, NCCL 2.4", 2, 8, 120, 50, 8, 0, false, k2V100},
+    {"4 nodes of 8 A100, 2020", 4, 8, 240, 200, 8, 0, false, k4A100},
+    {"2 nodes of 8 V100, 2019", 2, 8, 120, 50, 8, 0, false, k2V100},
 };
 
 }  // namespace

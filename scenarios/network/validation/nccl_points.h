@@ -25,7 +25,8 @@ struct NcclMachine {
   // From this size on, and below 16 MiB, NCCL 2.19 to 2.28 take NVLS over nodes: their model has 14
   // us for a hop where later ones have 20.9. 0: never, or another version.
   int64_t nvls_from;
-  bool target;  // true where a process drives each GPU and the version is 2.12 or later
+  // True where, as far as is known, a process drives each GPU and the version is 2.12 or later.
+  bool target;
   std::span<const NcclPoint> points;
 };
 
