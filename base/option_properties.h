@@ -25,6 +25,7 @@ enum OptionProperty : uint32_t {
   kUsual = 1 << 15,             // --help lists it, and --help=all the others as well
   kRepeatable = 1 << 16,        // each time that it is given adds a value to a list
   kOfOneRun = 1 << 17,          // a file of one run; a grid of runs has none
+  kOmittedAtDefault = 1 << 18,  // trainings of versions before this option are those at its default
 };
 // A set of properties, combined by |.
 using OptionProperties = uint32_t;

@@ -94,7 +94,6 @@ ModelShape ParseModelShape(const std::string& text, const std::string& where, in
 
 ModelShape LoadModelShape(const std::string& text) {
   constexpr const char* kTokens = ":tokens=";
-  constexpr int64_t kMostTokens = 1 << 24;
   const size_t end = text.find(kTokens);
   const int64_t tokens = end == std::string::npos
                              ? 0

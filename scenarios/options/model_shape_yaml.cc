@@ -16,7 +16,6 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kMostBatch = 1 << 20;  // the same limit as that of --batch
-constexpr int64_t kMostTokens = 1 << 24;
 constexpr int64_t kMostBlocks = 10'000;
 constexpr double kMostSize = 1e12;  // largest size of a matrix
 const std::vector<std::string> kKinds = {"conv",      "linear",      "attention",
@@ -156,7 +155,7 @@ void YamlShape::AddAttention(const YAML::Node& node, GivenOperation& given) cons
   given.cost.products = {
       {.rows = tokens, .columns = tokens, .inner = size, .count = count, .apart = true},
       {.rows = tokens, .columns = size, .inner = tokens, .count = count, .apart = true}};
-  given.multiply_adds = 2 * tokens * tokens * size * count;
+  given.multiply_adds = 2 * given.cost.products.front().MultiplyAdds();
   given.bytes = kShapeFloat * tokens * size * 2 * (count + shared);
 }
 
@@ -175,9 +174,7 @@ void YamlShape::AddProduct(GivenOperation& given) const {
     if (rows > 0) product = {.rows = rows, .columns = columns, .inner = elements / columns};
   }
   if (!product) return;
-  if (!given.multiply_adds) {
-    given.multiply_adds = product->rows * product->columns * product->inner * product->count;
-  }
+  if (!given.multiply_adds) given.multiply_adds = product->MultiplyAdds();
   if (!given.bytes) {
     given.bytes =
         kShapeFloat * product->rows * (product->columns + product->inner) * product->count;

@@ -9,7 +9,8 @@
 
 namespace legacy {
 
-inline constexpr double kShapeFloat = 4;  // bytes of a number in costs
+inline constexpr double kShapeFloat = 4;         // bytes of a number in costs
+inline constexpr int64_t kMostTokens = 1 << 24;  // of a sample
 inline constexpr double kMostWork =
     1e18;  // largest number of multiply-adds or bytes of an operation
 

@@ -91,7 +91,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           kUsual | kReadByClients,
       Integer<&Scenario::accumulate, 1, kMostPasses>(
           "training.accumulate", "--accumulate",
-          "number of batches whose gradients each worker adds up in a step, before it compresses"),
+          "number of batches whose gradients each worker adds up in a step, before it compresses") |
+          kOmittedAtDefault,
       Steps<&Scenario::steps, 1>("training.steps", "--steps",
                                  "number of training steps, or epochs (30ep)") |
           kUsual,
@@ -100,7 +101,8 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           kUsual | kReadByClients,
       Switch<&Scenario::scale_learning_rate>(
           "training.scale_learning_rate", "--scale-learning-rate",
-          "multiply the peak and the final learning rate by the number of workers"),
+          "multiply the peak and the final learning rate by the number of workers") |
+          kOmittedAtDefault,
       Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
                                  "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)") |
           kUsual | kReadByClients,
@@ -123,7 +125,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
       Text<&Scenario::loss>("training.loss", "--loss", "mean|sum",
                             "gradients of the mean loss of a worker's targets in a step, or of "
                             "their sum") |
-          kTrainingAlone,
+          kTrainingAlone | kOmittedAtDefault,
       Number<&Scenario::clip_worker>(
           "training.clip_worker", "--clip-worker",
           "norm to which each worker's gradient is clipped before it is compressed; 0: none", 0,
@@ -137,24 +139,27 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                                  "numbers of forward and backward pass, by which devices are "
                                  "priced; with --layers any, in "
                                  "a training fp32 or tf32, which the host trains as fp32") |
-          kUsual,
+          kUsual | kOmittedAtDefault,
       Text<&Scenario::reduce>(
           "training.reduce", "--reduce", "fp32|bf16|fp16",
           "format in which methods without compression (dense, local-sgd, diloco) send gradients; "
           "other methods send what they are made of") |
-          kUsual,
+          kUsual | kOmittedAtDefault,
       Text<&Scenario::sum>(
           "training.sum", "--sum", "exact|hop",
           "sums of dense gradients in bf16 or fp16: in fp32 and in the order of workers, or as a "
-          "ring forms them, whose partial sums are rounded at every hop"),
+          "ring forms them, whose partial sums are rounded at every hop") |
+          kOmittedAtDefault,
       Integer<&Scenario::local_steps, 0>(
           "training.local_steps", "--local-steps",
           "steps between exchanges, of the methods that train locally in between (local-sgd, "
-          "diloco, sparseloco); 0: their own"),
+          "diloco, sparseloco); 0: their own") |
+          kOmittedAtDefault,
       Text<&Scenario::outer>(
           "training.outer", "--outer", "NAME[:k=v,...]",
           "optimizer of the weights that workers agree on, of the methods that have one: sgd, "
-          "momentum or nesterov (options rate, momentum); empty: their own"),
+          "momentum or nesterov (options rate, momentum); empty: their own") |
+          kOmittedAtDefault,
       Steps<&Scenario::warmup_steps, 0>(
           "training.warmup_steps", "--warmup-steps",
           "number of steps (or epochs: 5ep) in which the learning rate rises linearly") |
@@ -163,7 +168,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.warmup_from", "--warmup-from",
           "learning rate from which it rises in the warm-up; --schedule=one-cycle has its own", 0,
           1'000) |
-          kReadByClients,
+          kReadByClients | kOmittedAtDefault,
       Text<&Scenario::schedule>(
           "training.schedule", "--schedule", "NAME",
           "learning rate schedule after the warm-up: constant, linear, cosine, step, inverse-sqrt, "
@@ -188,7 +193,7 @@ std::vector<ScenarioOption> OptionsOfTraining() {
                               "device that trains and compresses; cuda: the first "
                               "GPU, or of several processes each its own; auto: a GPU if one is "
                               "usable, else cpu") |
-          kUsual | kTrainingAlone,
+          kUsual | kTrainingAlone | kOmittedAtDefault,
       Text<&Scenario::processor>(
           "training.processor", "--processor", "portable|native",
           "kernels that train on the host; portable: those with AVX2 and FMA, which give the same "
@@ -198,12 +203,12 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.layers", "--layers", "NAME|FILE",
           "give bytes and times of a model's shape without training; --layers=list prints the "
           "names; sets the default of --fidelity to flow") |
-          kUsual,
+          kUsual | kOmittedAtDefault,
       Text<&Scenario::times_of>(
           "training.times_of", "--times-of", "NAME|FILE",
           "train the model, and give steps the bytes and times of this shape (see --layers) with "
           "its usual batch: learning in small, time at size") |
-          kUsual,
+          kUsual | kOmittedAtDefault,
       Text<&Scenario::gradients, CheckGradients>(
           "training.gradients", "--gradients", "NAME[:k=v,...]",
           "with --layers or --times-of: distribution of generated gradients, where message lengths "

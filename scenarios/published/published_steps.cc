@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/files/csv_file.h"
-#include "base/parse.h"
+#include "trainer/clock/profile.h"
 
 namespace legacy {
 namespace {
@@ -18,23 +18,21 @@ namespace fs = std::filesystem;
 constexpr double kMostSeconds = 1e6;
 constexpr int64_t kMostDevices = 1 << 20;
 
-// What collectives inside a node have. The rate of one device's links is that of NCCL's search
-// (src/graph/topo.h: 20, 20 and 20.6 GB/s for each of 6, 12 and 18 links of NVLink), and that of
-// PCIe 4 where there is no NVLink. Each of NCCL's channels holds a processor (NVIDIA/nccl issues
-// 689, 713 and 1161, nccl-tests issue 100).
+// A NodeLink says what collectives inside a node have. The rate of one device's links is that of
+// NCCL's search (src/graph/topo.h: 20, 20 and 20.6 GB/s for each of 6, 12 and 18 links of NVLink),
+// and that of PCIe 4 where there is no NVLink (NVIDIA/nccl issues 689, 713 and 1161, nccl-tests
+// issue 100).
 struct NodeLink {
   const char* device;  // how its name begins
   const char* rate;
-  double channels, processors;
-
-  double Contention() const { return channels / (processors - channels); }
+  int channels;  // NCCL's, each of which holds a processor
 };
-constexpr std::array<NodeLink, 5> kNodeLinks = {{{"V100", "960Gbps", 6, 80},
-                                                 {"A100-PCIe", "200Gbps", 2, 108},
-                                                 {"A100", "1920Gbps", 24, 108},
-                                                 {"H100", "2966.4Gbps", 24, 132},
-                                                 {"", "200Gbps", 2, 82}}};
-// Where all gradients are one bucket, nothing is sent before the backward pass is over.
+constexpr std::array<NodeLink, 5> kNodeLinks = {{{"V100", "960Gbps", 6},
+                                                 {"A100-PCIe", "200Gbps", 2},
+                                                 {"A100", "1920Gbps", 24},
+                                                 {"H100", "2966.4Gbps", 24},
+                                                 {"", "200Gbps", 2}}};
+// All gradients are one bucket of this size: nothing is sent before the backward pass is over.
 constexpr const char* kOneBucket = "1000GiB";
 
 const NodeLink& LinkOf(const std::string& device) {
@@ -96,6 +94,13 @@ std::string TopologyOf(const Row& row) {
                      row.Text("inter_node_gbit_per_node"));
 }
 
+// Returns the part by which a running collective slows computing.
+std::string ContentionOf(const Row& row) {
+  const double channels = LinkOf(row.Text("gpu")).channels;
+  const double processors = LoadProfile(row.Text("profile")).device.value().processors;
+  return fmt::format("{:.3f}", channels / (processors - channels));
+}
+
 // Returns the algorithm of NCCL on nodes without NVLS: a ring in few nodes, trees in many.
 std::string AlgorithmOf(const Row& row) {
   constexpr int64_t kNodesOfTrees = 4;
@@ -128,7 +133,7 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
           {"clock.recompute", row.Text("recompute") == "full"        ? "full"
                               : row.Text("recompute") == "selective" ? "selective"
                                                                      : "none"},
-          {"clock.contention", fmt::format("{:.3f}", LinkOf(row.Text("gpu")).Contention())},
+          {"clock.contention", ContentionOf(row)},
           {"clock.bucket", row.Text("overlap") == "no" ? kOneBucket : "25MiB"},
           {"network.topology", TopologyOf(row)},
           {"network.delay", "0ns"},
@@ -164,13 +169,11 @@ std::vector<PublishedStep> ReadPublishedSteps(const std::string& path) {
     PublishedStep& step = steps.emplace_back();
     step.id = row.Text("id");
     step.level = row.Text("class");
-    step.model = row.Text("model");
     step.device = row.Text("gpu");
     step.devices = row.Whole("gpus");
     step.precision = row.Text("precision");
     step.seconds = row.Seconds();
     step.missing = row.Text("missing");
-    step.source = row.Text("source");
     step.not_timed = WhyNotTimed(row);
     if (step.not_timed.empty()) step.options = OptionsOf(row, folder);
   }

@@ -14,13 +14,11 @@ namespace legacy {
 struct PublishedStep {
   std::string id;
   std::string level;  // A: all inputs are known; B: one is assumed; C: an important one is
-  std::string model;
   std::string device;
   int64_t devices = 0;
   std::string precision;
   double seconds = 0;   // 0: published as a rate of samples whose batch is not known
   std::string missing;  // what is assumed
-  std::string source;
 
   // Keys and values of the scenario (SetOption), or why the step cannot be timed here.
   std::vector<std::pair<std::string, std::string>> options;

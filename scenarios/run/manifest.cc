@@ -135,14 +135,12 @@ json TrainingDocument(const Scenario& scenario) {
     }
     return document;
   }
-  // Documents of earlier versions did not have these keys, either.
-  const json defaults = ScenarioDocument(Scenario())["training"];
-  for (const char* key : {"accumulate", "scale_learning_rate", "loss", "local_steps", "outer",
-                          "warmup_from", "layers", "times_of"}) {
-    if (document["training"][key] == defaults[key]) document["training"].erase(key);
+  const Scenario defaults;
+  for (const ScenarioOption& option : OptionsOf(scenario)) {
+    if (option.Has(kOmittedAtDefault) && option.get(scenario) == option.get(defaults)) {
+      document[option.Section()].erase(option.key.substr(option.key.find('.') + 1));
+    }
   }
-  if (scenario.device == Scenario().device)
-    document["training"].erase("device");  // documents of earlier versions had no device
   if (scenario.layers.empty() && scenario.times_of.empty()) {  // nothing is drawn
     document["training"].erase("gradients");
     document["training"].erase("drawn_steps");

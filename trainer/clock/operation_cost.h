@@ -16,6 +16,8 @@ struct MatrixProduct {
   double inner = 0;
   double count = 1;    // products of these sizes
   bool apart = false;  // true: each sample has products of its own, as attention has
+
+  double MultiplyAdds() const { return rows * columns * inner * count; }
 };
 
 // An operation outside repeated blocks, as embeddings and heads are.

@@ -1,6 +1,6 @@
 // Checks of the settings of a collective: bytes, sums, pairs, parents, and what its algorithm
 // supports.
-#include "base/error.h"
+#include "check-range.h"
 #include "collective.h"
 
 #include <algorithm>
@@ -10,21 +10,6 @@ namespace legacy::fabric
 
 namespace
 {
-
-constexpr int64_t kMany = INT32_MAX;
-
-/// Throws Error unless `value` is in [least, most]. The message names no upper limit if `most` is
-/// kMany.
-void CheckRange(const std::string& what, int64_t value, int64_t least, int64_t most)
-{
-    if (value < least || value > most)
-    {
-        throw Error(what,
-                    std::to_string(value),
-                    most >= kMany ? std::to_string(least) + " or more"
-                                  : std::to_string(least) + " to " + std::to_string(most));
-    }
-}
 
 void CheckBytes(const CollectiveSpec& spec, const std::string& algorithm)
 {

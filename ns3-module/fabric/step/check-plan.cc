@@ -1,5 +1,5 @@
 // Checks of the values of a step plan.
-#include "base/error.h"
+#include "fabric/collective/check-range.h"
 #include "plan-index.h"
 
 #include <algorithm>
@@ -11,18 +11,6 @@ namespace legacy::fabric
 
 namespace
 {
-
-void CheckIndexRange(const std::string& what, int64_t value, int64_t least, int64_t most)
-{
-    if (value < least || value > most)
-    {
-        throw Error(what,
-                    std::to_string(value),
-                    most == INT64_MAX ? std::to_string(least) + " or more"
-                    : most < least    ? "none, as there are none"
-                                      : std::to_string(least) + " to " + std::to_string(most));
-    }
-}
 
 int64_t Last(size_t count)
 {
@@ -47,7 +35,7 @@ void CheckByRank(const std::string& what,
     }
     for (T value : values)
     {
-        CheckIndexRange(what, value, least, most);
+        CheckRange(what, value, least, most);
     }
 }
 
@@ -55,10 +43,10 @@ void CheckOperation(const StepPlan& plan, const StepRole& role, int number, cons
 {
     const StepOperation& operation = role.operations[number];
     const size_t ranks = role.ranks.size();
-    CheckIndexRange(at + "stream", operation.stream, 0, Last(plan.streams.size()));
+    CheckRange(at + "stream", operation.stream, 0, Last(plan.streams.size()));
     for (int earlier : operation.after)
     {
-        CheckIndexRange(at + "after", earlier, 0, Last(role.operations.size()));
+        CheckRange(at + "after", earlier, 0, Last(role.operations.size()));
     }
     CheckByRank(at + "earliest, ns", operation.earliest, ranks, true, 0, INT64_MAX);
     switch (operation.kind)
@@ -73,15 +61,15 @@ void CheckOperation(const StepPlan& plan, const StepRole& role, int number, cons
                     false,
                     0,
                     Last(plan.collectives.size()));
-        CheckIndexRange(at + "communicator",
-                        operation.communicator,
-                        kNoCommunicator,
-                        Last(plan.communicators.size()));
+        CheckRange(at + "communicator",
+                   operation.communicator,
+                   kNoCommunicator,
+                   Last(plan.communicators.size()));
         break;
     case OperationKind::Send:
     case OperationKind::Receive:
         CheckByRank(at + "peer", operation.peer, ranks, false, 0, plan.ranks - 1);
-        CheckIndexRange(at + "bytes", operation.bytes, 0, INT64_MAX);
+        CheckRange(at + "bytes", operation.bytes, 0, INT64_MAX);
         for (size_t i = 0; i < ranks; ++i)
         {
             if (ByRank(operation.peer, static_cast<int>(i), 0) == role.ranks[i])
@@ -121,7 +109,7 @@ void CheckRoles(const StepPlan& plan)
         const std::string where = "step plan: role " + std::to_string(r) + ": ";
         for (int rank : role.ranks)
         {
-            CheckIndexRange(where + "rank", rank, 0, plan.ranks - 1);
+            CheckRange(where + "rank", rank, 0, plan.ranks - 1);
             if (roleOf[rank] >= 0)
             {
                 throw Error(where + "ranks",
@@ -216,8 +204,8 @@ void CheckMessages(const PlanIndex& index)
 
 void CheckValues(const StepPlan& plan)
 {
-    CheckIndexRange("step plan: ranks", plan.ranks, 1, INT64_MAX);
-    CheckIndexRange("step plan: host limit", plan.hostLimit, 0, INT64_MAX);
+    CheckRange("step plan: ranks", plan.ranks, 1, INT64_MAX);
+    CheckRange("step plan: host limit", plan.hostLimit, 0, INT64_MAX);
     if (!std::isfinite(plan.contention) || plan.contention < 0)
     {
         throw Error("step plan: contention", std::to_string(plan.contention), "0 or more");
@@ -235,10 +223,10 @@ void CheckValues(const StepPlan& plan)
         }
         for (int member : spec.members)
         {
-            CheckIndexRange("step plan: collective " + std::to_string(c) + ": member",
-                            member,
-                            0,
-                            plan.ranks - 1);
+            CheckRange("step plan: collective " + std::to_string(c) + ": member",
+                       member,
+                       0,
+                       plan.ranks - 1);
         }
     }
     CheckRoles(plan);

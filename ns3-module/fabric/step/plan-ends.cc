@@ -49,7 +49,7 @@ class UntimedRun
         Ended,
     };
 
-    /// What the host of a rank has issued.
+    /// A Host counts what the host of a rank has issued.
     struct Host
     {
         int issued = 0;

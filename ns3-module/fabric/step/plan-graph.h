@@ -41,7 +41,7 @@ class PlanGraph : public FlowGraph
     const StepPlan& Plan() const;
 
   protected:
-    /// Whether a plan is checked. What a builder made of a checked value needs no check.
+    /// A Trust says whether a plan is checked: one that a builder made of a checked value is not.
     enum class Trust : uint8_t
     {
         Check,

@@ -1,4 +1,4 @@
-// What follows what in a step plan. Internal to fabric/.
+// A plan index knows which operations of a step plan follow which. Internal to fabric/.
 #pragma once
 
 #include "step-plan.h"
@@ -179,7 +179,7 @@ class PlanIndex
         std::vector<int> all;
     };
 
-    /// By operation of a role.
+    /// RoleLinks have the operations before and after each operation of a role.
     struct RoleLinks
     {
         Lists before;

@@ -167,7 +167,8 @@ void RankAccount::ChargeIdle(Span idle, int enabler)
 {
     const auto part = [&idle](Span span)
     { return std::max<TimeNs>(0, span.end - std::max(idle.begin, span.begin)); };
-    // Of operations that took no time, one issued by its host may seem to have let the other begin.
+    // Two operations that took no time may each seem to have let the other begin: the loop ends
+    // after as many turns as there are operations.
     size_t left = m_role.operations.size();
     for (; enabler >= 0 && idle.end > idle.begin && left > 0; enabler = Enabler(enabler), --left)
     {

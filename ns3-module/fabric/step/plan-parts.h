@@ -1,4 +1,5 @@
-// Where the time of a step went at one rank: what its device did, and what it waited for.
+// The parts of a step say where its time went at one rank: what its device did, and for what it
+// waited.
 #pragma once
 
 #include "plan-graph.h"

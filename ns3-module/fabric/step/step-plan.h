@@ -16,8 +16,8 @@
 //  5. A message leaves when its sender starts the send, whether or not the receiver waits for it
 //     yet. The send ends when it has arrived, and the receive when it has arrived and was started.
 //  6. A rank ends with its last operation, and the step with the last rank.
-// What becomes ready at one time follows the order of the engine's events, and of one event the
-// order of roles and operations.
+// Operations that become ready at one time begin in the order of the engine's events, and those of
+// one event in the order of roles and operations.
 #pragma once
 
 #include "fabric/collective/collective.h"

@@ -8,12 +8,6 @@
 
 namespace legacy {
 
-// An NcclPoint is one line of nccl-tests: the lesser of the times out of place and in place.
-struct NcclPoint {
-  int64_t bytes;
-  double microseconds;
-};
-
 // An NcclMachine is the machine and program of one table.
 struct NcclMachine {
   std::string_view name;  // "4 nodes of 8 H100"
@@ -27,7 +21,10 @@ struct NcclMachine {
   int64_t nvls_from;
   // True where, as far as is known, a process drives each GPU and the version is 2.12 or later.
   bool target;
-  std::span<const NcclPoint> points;
+  // The size of the first line of its table, and the time of each line, whose size is twice that of
+  // the line before: the lesser of the times out of place and in place.
+  int64_t least_bytes;
+  std::span<const double> microseconds;
 };
 
 // Returns all machines.

@@ -154,25 +154,26 @@ ValidationRow NcclRow(const PublishedCase& one) {
 // A SizedCase is a line of a machine's table.
 struct SizedCase {
   const NcclMachine* machine;
-  NcclPoint point;
+  int64_t bytes;
+  double microseconds;
 
   // The quick ones are those of one node, and every second size of others.
   bool Quick() const {
     int doublings = 0;
-    for (int64_t bytes = point.bytes; bytes > 1; bytes /= 2) ++doublings;
-    return doublings % 2 == 0 && point.bytes <= int64_t{64} << 20;
+    for (int64_t left = bytes; left > 1; left /= 2) ++doublings;
+    return doublings % 2 == 0 && bytes <= int64_t{64} << 20;
   }
 };
 
 std::string OptionsOf(const SizedCase& one) {
   constexpr int64_t kNvlsAnyway = int64_t{16} << 20;
   const NcclMachine& machine = *one.machine;
-  const bool nvls = machine.nvls_from > 0 && one.point.bytes >= machine.nvls_from &&
-                    one.point.bytes < kNvlsAnyway;
+  const bool nvls =
+      machine.nvls_from > 0 && one.bytes >= machine.nvls_from && one.bytes < kNvlsAnyway;
   const std::string collective = nvls ? kNvls : "auto";
   return NetworkOf(machine.nodes, machine.gpus, FormatFixed(8 * machine.inside, 1) + "Gbps",
                    machine.nic_gbps) +
-         " bytes=" + std::to_string(one.point.bytes) + " collective=" + collective +
+         " bytes=" + std::to_string(one.bytes) + " collective=" + collective +
          ChannelsText(collective, machine.channels) + " protocol=auto";
 }
 
@@ -183,9 +184,9 @@ std::string SizeText(int64_t bytes) {
 
 ValidationRow SizedRow(const SizedCase& one) {
   const Simulated ours = Simulate(OptionsOf(one), {"flow", "analytic"});
-  const double published = one.point.microseconds;
+  const double published = one.microseconds;
   const double factor = ours.bus * ours.flow / published;
-  return {std::string(one.machine->name) + ", " + SizeText(one.point.bytes) + ", " + ours.what,
+  return {std::string(one.machine->name) + ", " + SizeText(one.bytes) + ", " + ours.what,
           "measured",
           FormatFixed(factor, 2),
           "-",
@@ -223,7 +224,7 @@ std::vector<ValidationRow> RowsOf(const Band& band, bool targets, const std::vec
                                   const std::vector<ValidationRow>& rows) {
   std::vector<ValidationRow> chosen;
   for (size_t i = 0; i < all.size(); ++i) {
-    const int64_t bytes = all[i].point.bytes;
+    const int64_t bytes = all[i].bytes;
     if (all[i].machine->target == targets && bytes >= band.least && bytes <= band.most) {
       chosen.push_back(rows[i]);
     }
@@ -302,8 +303,8 @@ SectionResult ValidateNccl(const SectionRun& run) {
     names.push_back(OptionsOf(one));
   }
   for (const NcclMachine& machine : NcclMachines()) {
-    for (const NcclPoint& point : machine.points) {
-      const SizedCase one{&machine, point};
+    for (size_t line = 0; line < machine.microseconds.size(); ++line) {
+      const SizedCase one{&machine, machine.least_bytes << line, machine.microseconds[line]};
       if (run.sample && !one.Quick()) continue;
       sized.push_back(one);
       names.push_back(OptionsOf(one));

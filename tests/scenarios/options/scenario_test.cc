@@ -495,7 +495,8 @@ TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
   Scenario scenario;
   const std::vector<std::pair<std::string, std::string>> changed = {
       {"accumulate", "2"},   {"loss", "sum"},         {"local_steps", "3"},
-      {"outer", "nesterov"}, {"warmup_from", "0.01"}, {"scale_learning_rate", "on"}};
+      {"outer", "nesterov"}, {"warmup_from", "0.01"}, {"scale_learning_rate", "on"},
+      {"precision", "tf32"}, {"reduce", "bf16"},      {"sum", "hop"}};
   for (const auto& [key, text] : changed) {
     EXPECT_FALSE(TrainingDocument(scenario)["training"].contains(key)) << key;
   }

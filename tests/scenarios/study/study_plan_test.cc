@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "analysis/run_directory.h"
@@ -139,6 +140,18 @@ TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
                      "exclude: [{delay: 1ms}]\n")));
   EXPECT_NE(ids, Ids(Plan("grid: {policies: [dense, topk], seeds: 1, density: [1%, 3%]}\n")));
   for (const std::string& id : ids) EXPECT_EQ(id.size(), 16u);
+}
+
+// Records that were made before an option existed stay those of the training. A new option of
+// trainings that moves these ids lacks kOmittedAtDefault.
+TEST(StudyPlan, IdsStayWhenTrainingsGetNewOptions) {
+  const StudyPlan plan = PlanStudy(LoadStudy(LEGACY_ROOT "/scenarios/claims/g1.yaml"));
+  std::map<std::string, std::string> ids;
+  for (const PlannedTraining& training : plan.trainings) {
+    ids[training.scenario.policies.front()] = training.id;
+  }
+  EXPECT_EQ(ids.at("topk"), "643baf06dd37b630");
+  EXPECT_EQ(ids.at("lgreco"), "02b638d6da7f663c");
 }
 
 TEST(StudyPlan, TheExampleOfTheHandbookIsAsItSays) {

@@ -152,8 +152,9 @@ class Observer {
   // Appends an operation that reads and writes these tensors.
   Observed& Append(const char* kind, const std::vector<Tensor>& read,
                    const std::vector<Tensor>& written);
-  // Appends an operation of one product, which writes the call's first result.
-  void AppendProduct(const char* kind, const Call& call, const MatrixProduct& product);
+  // Appends an operation of one product.
+  Observed& AppendProduct(const char* kind, const std::vector<Tensor>& read,
+                          const std::vector<Tensor>& written, const MatrixProduct& product);
   void Read(Observed& operation, const Tensor& tensor) const;
 
   static thread_local Observer* running;
@@ -243,24 +244,26 @@ Observed& Observer::Append(const char* kind, const std::vector<Tensor>& read,
   return operations_.emplace_back(std::move(operation));
 }
 
-void Observer::AppendProduct(const char* kind, const Call& call, const MatrixProduct& product) {
-  Observed& operation = Append(kind, call.read, {call.written.front()});
-  operation.flops = FlopsOf(product);
+Observed& Observer::AppendProduct(const char* kind, const std::vector<Tensor>& read,
+                                  const std::vector<Tensor>& written,
+                                  const MatrixProduct& product) {
+  Observed& operation = Append(kind, read, written);
   operation.product = product;
+  operation.flops = 2 * product.MultiplyAdds();
+  flops_ += operation.flops;
+  return operation;
 }
 
 void Observer::Count(const Call& call, Rule rule) {
   const Tensor& result = call.written.front();
   const std::vector<Tensor> written = {result};
-  double flops = 0;
   switch (rule) {
     case Rule::kConvolution: {
       // Grouped convolutions have a product for each group.
       const Tensor& weight = call.Argument(1);
       const auto outputs = static_cast<double>(weight.size(0));
       const double groups = static_cast<double>(call.Argument(0).size(1) / weight.size(1));
-      flops = 2 * Numel(result) * Numel(weight) / outputs;
-      AppendProduct("conv", call,
+      AppendProduct("conv", call.read, written,
                     {.rows = Numel(result) / outputs,
                      .columns = outputs / groups,
                      .inner = Numel(weight) / outputs,
@@ -268,13 +271,13 @@ void Observer::Count(const Call& call, Rule rule) {
       break;
     }
     case Rule::kLinear:
-      flops = 2 * Numel(result) * static_cast<double>(call.Argument(1).size(-1));
-      AppendProduct("linear", call, ProductOf(result, call.Argument(1).size(-1), false));
+      AppendProduct("linear", call.read, written,
+                    ProductOf(result, call.Argument(1).size(-1), false));
       break;
     case Rule::kProduct: {
       const Tensor& left = call.read[call.read.size() - 2];
-      flops = 2 * Numel(result) * static_cast<double>(left.size(-1));
-      AppendProduct("linear", call, ProductOf(result, left.size(-1), result.dim() > 2));
+      AppendProduct("linear", call.read, written,
+                    ProductOf(result, left.size(-1), result.dim() > 2));
       break;
     }
     case Rule::kNorm: {
@@ -302,7 +305,6 @@ void Observer::Count(const Call& call, Rule rule) {
     case Rule::kTransparent:
       break;
   }
-  flops_ += flops;
 }
 
 // A layer of an LSTM is two products and the gates. The recurrent weights are read at each step.
@@ -320,25 +322,21 @@ void Observer::CountLstm(const Call& call) {
     const Tensor& from_input = weights[first];
     const Tensor& recurrent = weights[first + 1];
     const auto hidden = static_cast<double>(recurrent.size(1));
-    Observed& product = Append("linear", {}, {});
-    product.product = {.rows = words,
-                       .columns = kGates * hidden,
-                       .inner = static_cast<double>(from_input.size(1))};
-    product.flops = FlopsOf(product.product);
+    Observed& product = AppendProduct("linear", {}, {},
+                                      {.rows = words,
+                                       .columns = kGates * hidden,
+                                       .inner = static_cast<double>(from_input.size(1))});
     product.bytes = kFloat * words * (static_cast<double>(from_input.size(1)) + kGates * hidden);
     for (size_t i = 0; i < tensors; ++i) {
       const auto parameter = parameters_.find(StorageOf(weights[first + i]));
       if (parameter != parameters_.end()) product.parameters.push_back(parameter->second);
       if (i != 1) product.weight_bytes += BytesOf(weights[first + i]);
     }
-    const double product_flops = product.flops;  // the next operation may move this one
-    Observed& again = Append("linear", {}, {});
-    again.product = {
-        .rows = words / steps, .columns = kGates * hidden, .inner = hidden, .count = steps};
-    again.flops = FlopsOf(again.product);
+    Observed& again = AppendProduct(
+        "linear", {}, {},
+        {.rows = words / steps, .columns = kGates * hidden, .inner = hidden, .count = steps});
     again.bytes = kFloat * words * (hidden + kGates * hidden);
     again.weight_bytes = steps * BytesOf(recurrent);
-    flops_ += product_flops + again.flops;
     Observed& gates = Append("elementwise", {}, {});
     gates.bytes = kFloat * words * (2 * kGates * hidden + hidden + 2 * hidden);
   }

@@ -21,10 +21,6 @@ inline MatrixProduct ProductOf(const torch::Tensor& result, int64_t inner, bool 
           .count = count};
 }
 
-inline double FlopsOf(const MatrixProduct& product) {
-  return 2 * product.rows * product.columns * product.inner * product.count;
-}
-
 // Returns the product of one sample from those of `samples` and of twice as many: either its rows
 // grow with the samples, or the number of products does. Nothing: neither does.
 inline std::optional<MatrixProduct> OfOneSample(const MatrixProduct& few, const MatrixProduct& many,
