@@ -55,8 +55,9 @@ struct Option {
     return name == key ||
            (!alias.empty() && name == Section() + "." + Underscored(alias.substr(2)));
   }
-  // Returns the section of the key, "network", and the group in help.
+  // Returns the parts of the key, "network" and "topology", and the group in help.
   std::string Section() const { return key.substr(0, key.find('.')); }
+  std::string NameInSection() const { return key.substr(key.find('.') + 1); }
   std::string Group() const { return group.empty() ? Section() : group; }
 };
 

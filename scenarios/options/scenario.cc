@@ -132,13 +132,12 @@ std::string PrintScenario(const Scenario& scenario) {
   out << YAML::BeginMap;
   std::string section;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    const size_t dot = option.key.find('.');
-    if (option.key.substr(0, dot) != section) {
+    if (option.Section() != section) {
       if (!section.empty()) out << YAML::EndMap;
-      section = option.key.substr(0, dot);
+      section = option.Section();
       out << YAML::Key << section << YAML::Value << YAML::BeginMap;
     }
-    out << YAML::Key << option.key.substr(dot + 1) << YAML::Value << option.get(scenario);
+    out << YAML::Key << option.NameInSection() << YAML::Value << option.get(scenario);
   }
   out << YAML::EndMap;
   if (!scenario.methods.empty()) {

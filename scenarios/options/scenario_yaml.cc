@@ -162,7 +162,7 @@ void CheckSection(const std::string& name, const Scenario& scenario) {
     throw Error::Refusal("section federated: legacy-federated reads files that have it");
   }
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    sections.insert(option.key.substr(0, option.key.find('.')));
+    sections.insert(option.Section());
   }
   if (sections.count(name) > 0) return;
   throw Error::Refusal("unknown section '" + name + "'; allowed: " +

@@ -253,7 +253,7 @@ int RunLeft(const StudyFolder& folder, const RunCommand& command, std::optional<
   const int jobs = command.jobs > 0 ? command.jobs : DefaultJobs(command.launcher);
   const StudyRecords records(folder, command.records);
   const int64_t taken = records.Take();
-  if (taken > 0) fmt::print(stderr, "{} trainings are taken from records\n", taken);
+  if (taken > 0) fmt::print(stderr, "trainings taken from records: {}\n", taken);
   records.Keep();
   if (command.launcher == Launcher::kLocal) return RunHere(folder, command, jobs, stop);
   const analysis::Study now = Collector(folder.path()).study();

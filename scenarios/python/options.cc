@@ -17,9 +17,8 @@ const ScenarioOption& Find(const std::vector<ScenarioOption>& options, const std
   for (const std::string& spelled : {flag, name}) {
     if (const ScenarioOption* const found = FindOption(options, spelled)) return *found;
   }
-  const auto found = std::ranges::find_if(options, [&](const ScenarioOption& option) {
-    return option.key.substr(option.key.find('.') + 1) == name;
-  });
+  const auto found = std::ranges::find_if(
+      options, [&](const ScenarioOption& option) { return option.NameInSection() == name; });
   if (found != options.end()) return *found;
   std::vector<std::string> names;
   for (const ScenarioOption& option : options) names.push_back(NameOf(option));

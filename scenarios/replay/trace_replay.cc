@@ -145,10 +145,9 @@ nlohmann::json TraceReplayer::Manifest(const std::string& program,
     if (MayTraceReplayChange(option)) continue;
     if (!methods_.Empty() && option.Has(kOfMethods)) continue;
     if (option.key == "training.workers" || option.key == "training.steps") continue;
-    const size_t dot = option.key.find('.');
-    nlohmann::json& section = configuration[option.key.substr(0, dot)];
-    section.erase(option.key.substr(dot + 1));
-    if (section.empty()) configuration.erase(option.key.substr(0, dot));
+    nlohmann::json& section = configuration[option.Section()];
+    section.erase(option.NameInSection());
+    if (section.empty()) configuration.erase(option.Section());
   }
   manifest["policies"].clear();
   for (const TraceTraining& training : trace_.trainings) {

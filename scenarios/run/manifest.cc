@@ -68,8 +68,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
 json ScenarioDocument(const Scenario& scenario) {
   json document;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
-    const size_t dot = option.key.find('.');
-    document[option.key.substr(0, dot)][option.key.substr(dot + 1)] = option.get(scenario);
+    document[option.Section()][option.NameInSection()] = option.get(scenario);
   }
   for (const std::string& name : scenario.policies) {
     document["methods"][name] = MethodDocument(FindMethod(scenario, name));
@@ -138,7 +137,7 @@ json TrainingDocument(const Scenario& scenario) {
   const Scenario defaults;
   for (const ScenarioOption& option : OptionsOf(scenario)) {
     if (option.Has(kOmittedAtDefault) && option.get(scenario) == option.get(defaults)) {
-      document[option.Section()].erase(option.key.substr(option.key.find('.') + 1));
+      document[option.Section()].erase(option.NameInSection());
     }
   }
   if (scenario.layers.empty() && scenario.times_of.empty()) {  // nothing is drawn

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/files/json.h"
 #include "base/files/output_file.h"
 #include "base/files/own_file.h"
 #include "base/files/whole_file.h"
@@ -103,6 +104,18 @@ la_ssize_t Append(archive*, void* text, const void* bytes, size_t count) {
   return static_cast<la_ssize_t>(count);
 }
 
+// Returns a manifest without folders and other options that a resumed run may change: a record does
+// not say where it was made.
+std::string ManifestOfRecord(const std::string& text, const fs::path& file) {
+  nlohmann::json manifest = ParseJson(text, file.string());
+  for (const ScenarioOption& option : OptionsOf(Scenario())) {
+    const auto section = manifest["configuration"].find(option.Section());
+    if (!option.Has(kMayResume) || section == manifest["configuration"].end()) continue;
+    section->erase(option.NameInSection());
+  }
+  return manifest.dump(2) + "\n";
+}
+
 // Returns the files of `run` as a record. Equal files give equal bytes.
 std::string Packed(const fs::path& run) {
   std::vector<fs::path> files;
@@ -120,7 +133,8 @@ std::string Packed(const fs::path& run) {
   need(archive_write_set_bytes_in_last_block(output.get(), 1));  // no padding
   need(archive_write_open(output.get(), &packed, nullptr, Append, nullptr));
   for (const fs::path& file : files) {
-    const std::string text = ReadWholeFile(file);
+    std::string text = ReadWholeFile(file);
+    if (file.filename() == "manifest.json") text = ManifestOfRecord(text, file);
     const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
                                                                          archive_entry_free);
     archive_entry_set_pathname(entry.get(), file.filename().c_str());

@@ -298,14 +298,18 @@ TEST_F(StudyRunning, RecordsContinueAStudyInAnotherFolder) {
   ASSERT_EQ(kept.size(), kSmallTrainings);
   const Result other = Run({"run", Definition(), "--out=" + In("b"), records});
   EXPECT_EQ(other.status, 0) << other.text;
-  EXPECT_NE(other.text.find("2 trainings are taken from records"), std::string::npos) << other.text;
+  EXPECT_NE(other.text.find("trainings taken from records: 2\n"), std::string::npos) << other.text;
   EXPECT_EQ(Database("b"), Database("a"));
+  for (const auto& [name, bytes] : kept) {
+    const fs::path run = fs::path(In("b")) / "trainings" / fs::path(name).stem().stem();
+    EXPECT_EQ(Read(run / "manifest.json").find(In("")), std::string::npos) << "where it was made";
+  }
 
   // A record that is not there is made again by whoever trains.
   fs::remove(In("records") + "/" + kept.begin()->first);
   const Result half = Run({"run", Definition(), "--out=" + In("c"), records});
   EXPECT_EQ(half.status, 0) << half.text;
-  EXPECT_NE(half.text.find("1 trainings are taken from records"), std::string::npos) << half.text;
+  EXPECT_NE(half.text.find("trainings taken from records: 1\n"), std::string::npos) << half.text;
   EXPECT_EQ(Database("c"), Database("a"));
   EXPECT_EQ(RecordsIn(In("records")).count(kept.begin()->first), 1u);
 }
