@@ -190,6 +190,9 @@ struct SchemeTraits {
   // True if the residual is part of the method itself (momentum correction, variance): the scheme
   // must be made with error feedback on.
   bool needs_error_feedback = false;
+  // True if every value is sent, rounded by itself at most, and nothing is kept of it (dense, fp16,
+  // bf16): the mean of scaled gradients is then the scaled mean.
+  bool sends_values = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
   // The factor on each worker's residual before it is added to the next gradient.

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/programs/free_memory.h"
+#include "trainer/rounding.h"
 
 namespace legacy {
 namespace {
@@ -94,7 +95,10 @@ TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Un
   // The mean, and the sums of the exchanges; with local models the weights agreed on and
   // the outer optimizer's state, too.
   const double shared = (options.Local() ? 3 : 2) + (options.outer ? 1 : 0);
-  memory.models = elements * kFloat * (models * (1 + OptimizerFloats(options)) + shared);
+  const double masters = HasSixteenBits(options.precision) ? 1 : 0;
+  memory.models = elements * kFloat * (models * (1 + masters + OptimizerFloats(options)) + shared);
+  // In fp16 what exchanges keep is copied, because a step that overflows changes none of it.
+  if (options.precision == Precision::kFp16) memory.residuals *= 2;
   // A worker's flat gradient, and LibTorch's own of each layer.
   memory.gradients = elements * kFloat * threads * 2;
   // Of the tensors that an operation reads and writes, its result is kept for the backward pass. An

@@ -7,6 +7,7 @@
 
 #include "compress/exchange.h"
 #include "trainer/clock/bucket_plan.h"
+#include "trainer/clock/precision.h"
 #include "trainer/loss.h"
 #include "trainer/optimizer.h"
 #include "trainer/schedule.h"
@@ -41,6 +42,8 @@ struct TrainingOptions {
   // clipped before it is compressed, the mean before the update.
   double clip_worker = 0;
   double clip_mean = 0;
+  // Rounding of weights in passes, and of gradients (docs/training.md).
+  Precision precision = Precision::kFp32;
   // Steps between exchanges (local_models.h).
   int64_t local_steps = 1;
   // Optimizer of the weights that workers agree on; nothing: they take the mean. Where there is

@@ -17,6 +17,11 @@ struct TrainingOptions;
 // options'; nothing where it does not.
 std::optional<double> WorkerClip(const Scheme& scheme, const TrainingOptions& options);
 
+// Kernels that an update in 16 bits has besides the optimizer's: one pass over the mean gradient
+// divides it by the loss scale and finds overflows, and one over the weights rounds them.
+inline constexpr const char* kUnscaleKernel = "copy";
+inline constexpr const char* kRoundKernel = "cast.encode";
+
 // An UpdateJob says what a step does.
 struct UpdateJob {
   const Scheme& scheme;
@@ -35,5 +40,12 @@ struct UpdateJob {
 // agreed on to the worker's. As in data parallelism, what follows an exchange is charged at the
 // beginning of its own step.
 void WriteUpdateWork(const UpdateJob& job, StepWork& work);
+
+// Charges the casts of gradients that the backward pass has left in 16 bits. Schemes that send
+// every value read them in place of fp32: those that send fp32 cast them, and the others copy 2
+// bytes an element. All other schemes work on fp32, so that a cast precedes them. With local steps
+// what is exchanged is fp32 anyway. `buckets` are those of Aggregation::Buckets().
+void ChargeCasts(const Scheme& scheme, const TrainingOptions& options,
+                 std::span<BucketWork> buckets);
 
 }  // namespace legacy

@@ -90,9 +90,12 @@ bool CodecScheme::Compresses(const Unit& unit, double) const {
   return unit.numel >= options_.min_numel && (options_.vectors || unit.shape.size() > 1);
 }
 
+bool CodecScheme::Rounds() const {
+  return codec_->Sparse() == nullptr && codec_->Linear(1, codec_->Parameter().fallback);
+}
+
 bool CodecScheme::UsesErrorFeedback(double parameter) const {
-  const bool rounds = codec_->Sparse() == nullptr && codec_->Linear(1, parameter);
-  return !rounds && codec_->AllowsErrorFeedback(parameter);
+  return !Rounds() && codec_->AllowsErrorFeedback(parameter);
 }
 
 std::optional<double> CodecScheme::LocalClipNorm(int workers) const {

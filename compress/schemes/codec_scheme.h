@@ -52,6 +52,7 @@ class CodecScheme : public Scheme {
             .takes_candidates = codec_->Sparse() != nullptr,
             .owns_momentum = momentum,
             .needs_error_feedback = momentum,
+            .sends_values = Rounds() && options_.memory.kind == MemoryKind::kNone,
             .residual_decay = options_.residual_decay};
   }
   int64_t ElementsSent(const Unit& unit, double parameter) const override;
@@ -76,6 +77,8 @@ class CodecScheme : public Scheme {
   const CodecSchemeOptions& options() const { return options_; }
 
  private:
+  // True if the codec sends every value and rounds it at most.
+  bool Rounds() const;
   // Returns the step of a unit, which must not outlive `unit`. Throws Error if the codec does not
   // take the parameter.
   CodecStep StepOf(const Unit& unit, double parameter, int active_workers) const;

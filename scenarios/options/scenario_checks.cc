@@ -66,14 +66,6 @@ void CheckLocal(const Scenario& s) {
   }
 }
 
-// Passes of a training compute in fp32, so that only a shape is timed in 16 bits.
-void CheckPrecision(const Scenario& s) {
-  if (!s.layers.empty() || BytesOf(*s.precision) == BytesOf(Precision::kFp32)) return;
-  throw Error("training.precision", s.precision.text(),
-              "fp32 or tf32 in a training, whose passes compute in fp32 here; all where a shape is "
-              "timed (training.layers)");
-}
-
 // Throws Error if the format or the sums of dense gradients are chosen, but no method reads them,
 // or where sums that a ring forms are formed by something else.
 void CheckDense(const Scenario& s) {
@@ -203,7 +195,6 @@ void CheckNetworkOutputs(const Scenario& s) {
 
 void ValidateScenario(const Scenario& s) {
   CheckTimesOf(s);
-  CheckPrecision(s);
   CheckDrawn(s);
   const CatalogEntry data = FindInCatalog(s.dataset, "training.dataset");
   CheckModel(s.model, data.task, "training.model");

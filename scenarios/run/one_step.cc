@@ -15,6 +15,7 @@ analysis::StepRow TimeOneStep(const Scenario& scenario) {
   options.passes = scenario.accumulate;
   options.total_steps = scenario.steps;
   options.buckets.bucket_bytes = *scenario.bucket;
+  options.precision = *scenario.precision;
   const std::span<const Unit> layers = sources->Layers();
   const Method method = FindMethod(scenario, scenario.policies.front());
   const std::unique_ptr<StepSource> step =

@@ -7,6 +7,8 @@
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
 #include "trainer/clock/measured_clock.h"
+#include "trainer/rounding.h"
+#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -75,8 +77,10 @@ namespace {
 // Returns the kernels that apply the mean gradient to the weights.
 std::vector<std::string> UpdateKernels(const Scenario& scenario) {
   std::vector<std::string> kernels;
+  if (*scenario.precision == Precision::kFp16) kernels.push_back(kUnscaleKernel);
   if (scenario.clip_mean > 0) kernels.push_back("clip");
   kernels.push_back(OptimizerKernel(scenario.optimizer->kind));
+  if (HasSixteenBits(*scenario.precision)) kernels.push_back(kRoundKernel);
   return kernels;
 }
 

@@ -79,6 +79,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
     });
     aggregation_.Finish(nullptr);
     buckets_ = aggregation_.Buckets();
+    ChargeCasts(*scheme_, options_, buckets_);
     if (group_) buckets_ = group_(step_, std::move(buckets_));
     outcome.units = aggregation_.Outcomes();
   }

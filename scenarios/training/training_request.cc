@@ -58,6 +58,7 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.loss = *s.loss;
   options.clip_worker = s.clip_worker;
   options.clip_mean = s.clip_mean;
+  options.precision = *s.precision;
   options.scope = *method.scope;
   options.buckets.bucket_bytes = *s.bucket;
   options.rescale_residuals = s.rescale_residuals;

@@ -27,6 +27,10 @@ class Accelerator {
   // Sends the work of the calling thread to the device's queue from now on.
   virtual void Use() = 0;
 
+  // Says whether matrix products may round their inputs to TF32, whose mantissa has 10 bits. They
+  // do not unless it is called.
+  virtual void AllowTf32(bool allow) = 0;
+
   // Returns the kernels of a training step for a model of these layers.
   virtual std::unique_ptr<StepKernels> Kernels(std::span<const Unit> layers) = 0;
   // Opens the exchanges of all units on the device. Returns null where the scheme has no kernels;

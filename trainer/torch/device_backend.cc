@@ -11,6 +11,7 @@
 #include "base/programs/patience.h"
 #include "compress/cuda/device/segments.h"
 #include "trainer/optimizer.h"
+#include "trainer/rounding.h"
 #include "trainer/torch/evaluation.h"
 #include "trainer/torch/one_thread.h"
 #include "trainer/update_work.h"
@@ -63,6 +64,10 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
   if (!job.options.sgd.decay_vectors && job.options.sgd.weight_decay > 0) {
     throw Error("device", "an accelerator", "cpu where weight decay leaves out vectors");
   }
+  if (job.options.precision == Precision::kFp16) {
+    throw Error("device", "an accelerator",
+                "cpu in fp16, where steps that overflow are taken back");
+  }
   if (job.options.passes > 1) {
     throw Error("device", "an accelerator", "cpu where gradients of several passes are added up");
   }
@@ -78,6 +83,7 @@ DeviceBackend::DeviceBackend(const BackendJob& job, UnitPlan plan, Accelerator& 
   mean_ = torch::zeros({numel}, floats);
   findings_ =
       torch::zeros({std::ssize(own_), 1 + 2 * std::ssize(job.layers)}, floats.dtype(torch::kInt32));
+  if (HasSixteenBits(job.options.precision)) rounded_ = torch::empty_like(weights_);
   PlaceReplicas();
   if (local()) agreed_ = weights_[0].clone();
   if (job.options.outer && job.options.outer->momentum > 0) outer_ = torch::zeros({numel}, floats);
@@ -91,17 +97,29 @@ void DeviceBackend::PlaceReplicas() {
   for (const int worker : own_) models.push_back(job_.replicas[worker].get());
   if (models.empty()) models.push_back(&job_.model);
   for (size_t m = 0; m < models.size(); ++m) {
-    const torch::Tensor row = weights_[local() ? static_cast<int64_t>(m) : 0];
+    const int64_t number = local() ? static_cast<int64_t>(m) : 0;
+    const torch::Tensor row = weights_[number];
+    const torch::Tensor read = rounded_.defined() ? rounded_[number] : row;
     const auto parameters = models[m]->parameters();
     for (size_t l = 0; l < parameters.size(); ++l) {
       const Unit& layer = job_.layers[l];
       const torch::Tensor place = row.narrow(0, layer.offset, layer.numel).view(layer.shape);
       if (m == 0 || local()) place.copy_(parameters[l]);
-      torch::Tensor(parameters[l]).set_data(place);
+      torch::Tensor(parameters[l])
+          .set_data(read.narrow(0, layer.offset, layer.numel).view(layer.shape));
     }
     // Buffers are moved, as the parameters are there already.
     models[m]->to(accelerator_.device());
   }
+  Publish();
+}
+
+void DeviceBackend::Publish() {
+  for (int64_t row = 0; row < weights_.size(0); ++row) Publish(row);
+}
+
+void DeviceBackend::Publish(int64_t row) {
+  if (rounded_.defined()) rounded_[row].copy_(weights_[row].to(torch::kBFloat16));
 }
 
 void DeviceBackend::OpenAggregation(UnitPlan plan) {
@@ -128,10 +146,15 @@ void DeviceBackend::OpenAggregation(UnitPlan plan) {
 // -------------------------------------------------------------------------------------------------
 // A step
 
+void DeviceBackend::UseAccelerator() const {
+  accelerator_.Use();
+  accelerator_.AllowTf32(job_.options.precision == Precision::kTf32);
+}
+
 void DeviceBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
   const std::vector<int> active = job_.processes.Own(step.active_workers);
   if (active.empty()) return;
-  accelerator_.Use();
+  UseAccelerator();
   ChooseSamples();
   for (const int worker : active) {
     GiveUpIfLate();
@@ -165,6 +188,7 @@ void DeviceBackend::QueueGradient(int worker) {
   const torch::NoGradGuard no_grad;
   for (torch::Tensor& part : parts) part = part.reshape({-1});
   torch::cat_out(gradient_, parts);
+  if (rounded_.defined()) gradient_.copy_(gradient_.to(torch::kBFloat16));
   const torch::Tensor findings = findings_[Slot(worker)];
   findings[0].copy_(loss.view(torch::kInt32));
   auto* const found = reinterpret_cast<uint32_t*>(findings.data_ptr<int32_t>()) + 1;
@@ -245,6 +269,7 @@ void DeviceBackend::Agree() {
                     .weights = agreed_.data_ptr<float>(),
                     .velocity = outer_.defined() ? outer_.data_ptr<float>() : nullptr});
   weights_.copy_(agreed_.expand_as(weights_));
+  Publish();
 }
 
 void DeviceBackend::UpdateWeights(int64_t row, const torch::Tensor& gradient, double rate) {
@@ -253,13 +278,14 @@ void DeviceBackend::UpdateWeights(int64_t row, const torch::Tensor& gradient, do
                    {.gradient = gradient.data_ptr<float>(),
                     .weights = weights_[row].data_ptr<float>(),
                     .velocity = velocity_.defined() ? velocity_[row].data_ptr<float>() : nullptr});
+  Publish(row);
 }
 
 // -------------------------------------------------------------------------------------------------
 // Results
 
 Evaluation DeviceBackend::Evaluate(int worker) {
-  accelerator_.Use();
+  UseAccelerator();
   const torch::NoGradGuard no_grad;
   const auto evaluate = [&](Model& model, std::span<const int64_t> parts,
                             std::span<MetricSums> sums) {
@@ -267,8 +293,10 @@ Evaluation DeviceBackend::Evaluate(int worker) {
     torch::Tensor row = weights_[job_.processes.Owns(worker) ? RowOf(worker) : 0];
     const torch::Tensor own = row.clone();
     WriteMean(row);
+    Publish();
     EvaluateParts(model, parts, sums);
     row.copy_(own);
+    Publish();
   };
   return EvaluateTogether(job_, worker, evaluate);
 }

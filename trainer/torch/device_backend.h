@@ -59,6 +59,11 @@ class DeviceBackend : public Backend {
   void AddGradient(int worker);
   void ReadLosses(const StepInfo& step, std::span<const int> active,
                   std::span<double> losses) const;
+  // Sends work to the accelerator's queue, with products in the training's precision.
+  void UseAccelerator() const;
+  // Writes the weights, rounded, where passes read them.
+  void Publish();
+  void Publish(int64_t row);
   void UpdateWeights(int64_t row, const torch::Tensor& gradient, double rate);
   // Writes the mean of all workers' weights.
   void WriteMean(torch::Tensor& mean) const;
@@ -81,6 +86,7 @@ class DeviceBackend : public Backend {
 
   // These tensors are float32 on the device.
   torch::Tensor weights_;   // [1 or own workers, numel]
+  torch::Tensor rounded_;   // those that passes read, in bf16's values; undefined in fp32
   torch::Tensor velocity_;  // velocity in the same shape; undefined without momentum
   torch::Tensor agreed_;    // [numel], with local steps
   torch::Tensor outer_;     // velocity of the outer optimizer; undefined without momentum

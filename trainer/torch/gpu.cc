@@ -32,6 +32,10 @@ class Gpu : public Accelerator {
     c10::cuda::set_device(stream_.device_index());
     c10::cuda::setCurrentCUDAStream(stream_);
   }
+  void AllowTf32(bool allow) override {
+    at::globalContext().setAllowTF32CuDNN(allow);
+    at::globalContext().setAllowTF32CuBLAS(allow);
+  }
   std::unique_ptr<StepKernels> Kernels(std::span<const Unit> layers) override {
     return std::make_unique<StepKernelsOn<cuda::StreamDevice>>(cuda::StreamDevice(stream_.stream()),
                                                                layers);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/programs/patience.h"
 #include "compress/cpu/vector.h"
+#include "trainer/rounding.h"
 #include "trainer/torch/evaluation.h"
 #include "trainer/torch/heap.h"
 #include "trainer/torch/models/tensor_state.h"
@@ -55,12 +56,19 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
   if (job.options.Local()) {
     local_.emplace(job.replicas, job.model, std::vector<Unit>(job.layers.begin(), job.layers.end()),
                    job.options.sgd, job.options.optimizer,
-                   job.options.outer.value_or(OuterOptions()), job.processes);
+                   job.options.outer.value_or(OuterOptions()), job.options.precision,
+                   job.processes);
+  } else {
+    weights_.emplace(job.model, job.options.precision);
+  }
+  if (job.options.precision == Precision::kFp16) {
+    scaled_.emplace(job.scheme, workers, aggregation_->exchange(), job.processes);
   }
 }
 
 void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<double> losses) {
   if (job_.feed.Begins()) std::ranges::fill(states_, ModelState());
+  if (scaled_) scaled_->Begin(step.active_workers);
   const std::vector<int> own = job_.processes.Own(step.active_workers);
   pool_.ForEach(std::ssize(own), [&](int64_t i, int thread) {
     const int worker = own[i];
@@ -72,6 +80,7 @@ void HostBackend::RunWorkers(const StepInfo& step, bool exchanges, std::span<dou
 double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
                               std::span<float> gradient) {
   const double loss = Gradient(step, worker, gradient);
+  if (scaled_) scaled_->Unscale(worker, gradient);
   CheckFinite(step, worker, gradient);
   if (gradient_hook_) gradient_hook_(step.step, worker, gradient);
   ClipLocally(gradient);
@@ -81,6 +90,7 @@ double HostBackend::RunWorker(const StepInfo& step, bool exchanges, int worker,
     local_->Moved(worker, gradient);
   }
   ToMomentum(step, gradient);
+  if (scaled_) scaled_->ForExchange(gradient);
   aggregation_->AddGradient(worker, gradient.data(), [&](size_t u) {
     const Unit& unit = aggregation_->plan().units[u];
     return gradient.subspan(unit.offset, unit.numel);
@@ -97,21 +107,23 @@ double HostBackend::Gradient(const StepInfo& step, int worker, std::span<float> 
     GiveUpIfLate();
     replica.SetDraws(job_.DrawKey(step.step, worker, Purpose::kDropout, pass));
     ModelState& state = states_[static_cast<size_t>(worker * passes + pass)];
-    loss += Pass(replica, PartOf(batch, pass, passes), state, pass > 0, gradient);
+    loss += Pass(worker, PartOf(batch, pass, passes), state, pass > 0, gradient);
   }
   return loss / static_cast<double>(passes);
 }
 
-double HostBackend::Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
-                         std::span<float> gradient) const {
+double HostBackend::Pass(int worker, const Batch& batch, ModelState& state, bool adds,
+                         std::span<float> gradient) {
+  Model& model = *job_.replicas[worker];
   const torch::AutoGradMode with_graph(true);  // even if the calling thread has switched it off
   const torch::Tensor loss = job_.task.Loss(model, batch, state, job_.options.label_smoothing);
-  const double scale = job_.LossScale(batch);
+  const double scale = job_.LossScale(batch) * (scaled_ ? scaled_->Factor() : 1);
   const auto parts = model.Gradient(scale == 1 ? loss : loss * scale);
   for (size_t l = 0; l < parts.size(); ++l) {
     const torch::Tensor part = parts[l].contiguous();
-    const std::span<const float> values(part.data_ptr<float>(),
-                                        static_cast<size_t>(job_.layers[l].numel));
+    const std::span<float> values(part.data_ptr<float>(),
+                                  static_cast<size_t>(job_.layers[l].numel));
+    Round(worker, values);
     const auto sum = gradient.subspan(static_cast<size_t>(job_.layers[l].offset), values.size());
     if (adds) {
       cpu::Add(values, sum);
@@ -122,21 +134,25 @@ double HostBackend::Pass(Model& model, const Batch& batch, ModelState& state, bo
   return loss.item<double>();
 }
 
+// In fp32 and bf16, CheckFinite finds what is not finite.
+void HostBackend::Round(int worker, std::span<float> part) {
+  if (!RoundGradient(job_.options.precision, part) && scaled_) scaled_->Overflow(worker);
+}
+
 UpdateInfo HostBackend::InfoOf(const StepInfo& step, const Unit& layer) const {
   return {.offset = layer.offset,
           .learning_rate = step.learning_rate,
-          .step = step.step,
+          .step = step.step - (scaled_ ? scaled_->skipped() : 0),
           .is_vector = layer.shape.size() <= 1,
           .momentum_from = momentum_from_};
 }
 
 void HostBackend::ToMomentum(const StepInfo& step, std::span<float> gradient) const {
   if (!momentum_from_ || step.step < *momentum_from_) return;
-  const std::vector<torch::Tensor> parameters = job_.model.parameters();
-  for (size_t l = 0; l < parameters.size(); ++l) {
+  for (size_t l = 0; l < job_.layers.size(); ++l) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
-    optimizer_->ToMomentum({parameters[l].data_ptr<float>(), numel},
+    optimizer_->ToMomentum(std::as_const(*weights_).Of(l),
                            gradient.subspan(static_cast<size_t>(layer.offset), numel),
                            InfoOf(step, layer));
   }
@@ -162,17 +178,17 @@ void HostBackend::ClipLocally(std::span<float> gradient) const {
 
 void HostBackend::Finish(const StepInfo& step) {
   aggregation_->Finish(mean_.data());
+  if (scaled_ && !scaled_->Finish(step.step, mean_)) return;
   if (job_.options.clip_mean > 0) {
     const float factor = ClipFactor(job_.options.clip_mean, cpu::SquaredNorm(mean_));
     if (factor < 1) cpu::Scale(mean_, factor);
   }
   if (local_) return local_->Agree(mean_);
-  const std::vector<torch::Tensor> parameters = job_.model.parameters();
   pool_.ForEach(std::ssize(job_.layers), [&](int64_t l, int) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
-    optimizer_->Update({parameters[l].data_ptr<float>(), numel},
-                       {mean_.data() + layer.offset, numel}, InfoOf(step, layer));
+    optimizer_->Update(weights_->Of(l), {mean_.data() + layer.offset, numel}, InfoOf(step, layer));
+    weights_->Publish(l);
   });
 }
 
@@ -193,7 +209,7 @@ Evaluation HostBackend::Evaluate(int worker) {
 }
 
 std::vector<float> HostBackend::Weights() const {
-  return local_ ? local_->Agreed() : FlatWeights(job_.model);
+  return local_ ? local_->Agreed() : weights_->Flat();
 }
 
 BackendReport HostBackend::Report() const {
@@ -207,10 +223,9 @@ void HostBackend::SaveShared(StateWriter& out) const {
     out.Floats(mean_);  // policies are shown it in the steps until the next exchange, too
     return;
   }
-  for (const torch::Tensor& parameter : job_.model.parameters()) {
-    out.Floats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
-  }
+  for (size_t l = 0; l < weights_->Layers(); ++l) out.Floats(weights_->Of(l));
   optimizer_->Save(out);
+  if (scaled_) scaled_->Save(out);
 }
 
 void HostBackend::LoadShared(StateReader& in) {
@@ -219,10 +234,10 @@ void HostBackend::LoadShared(StateReader& in) {
     local_->LoadShared(in);
     return in.AnyFloats(mean_);
   }
-  for (const torch::Tensor& parameter : job_.model.parameters()) {
-    in.AnyFloats({parameter.data_ptr<float>(), static_cast<size_t>(parameter.numel())});
-  }
+  for (size_t l = 0; l < weights_->Layers(); ++l) in.AnyFloats(weights_->Of(l));
+  weights_->Publish();
   optimizer_->Load(in);
+  if (scaled_) scaled_->Load(in);
 }
 
 void HostBackend::SaveWorker(int worker, StateWriter& out) const {

@@ -9,8 +9,10 @@
 
 #include "trainer/host_exchange.h"
 #include "trainer/optimizer.h"
+#include "trainer/scaled_steps.h"
 #include "trainer/torch/backend.h"
 #include "trainer/torch/local_models.h"
+#include "trainer/torch/master_weights.h"
 #include "trainer/worker_pool.h"
 
 namespace legacy {
@@ -36,8 +38,10 @@ class HostBackend : public Backend {
   double RunWorker(const StepInfo& step, bool exchanges, int worker, std::span<float> gradient);
   // Writes the gradient of one pass, or adds it to `gradient`. Returns the mean loss of its
   // targets.
-  double Pass(Model& model, const Batch& batch, ModelState& state, bool adds,
-              std::span<float> gradient) const;
+  double Pass(int worker, const Batch& batch, ModelState& state, bool adds,
+              std::span<float> gradient);
+  // Rounds a part of a worker's gradient.
+  void Round(int worker, std::span<float> part);
   // Writes the gradient of all passes over a worker's batch. Returns the mean of their losses.
   double Gradient(const StepInfo& step, int worker, std::span<float> gradient);
   void CheckFinite(const StepInfo& step, int worker, std::span<const float> gradient) const;
@@ -51,8 +55,11 @@ class HostBackend : public Backend {
   WorkerPool pool_;
   std::vector<ModelState> states_;  // states by worker and pass
   std::unique_ptr<Optimizer> optimizer_;
-  std::optional<int64_t> momentum_from_;       // SchemeTraits::momentum_from
-  std::optional<LocalModels> local_;           // models of local SGD, where there are local steps
+  std::optional<int64_t> momentum_from_;  // SchemeTraits::momentum_from
+  // Weights that all workers share; or models of local SGD, where there are local steps.
+  std::optional<MasterWeights> weights_;
+  std::optional<LocalModels> local_;
+  std::optional<ScaledSteps> scaled_;          // in fp16 alone
   std::vector<std::vector<float>> gradients_;  // gradients by pool thread
   std::vector<float> mean_;
 };

@@ -10,12 +10,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "compress/unit.h"
 #include "trainer/optimizer.h"
 #include "trainer/processes/process_group.h"
+#include "trainer/torch/master_weights.h"
 
 namespace legacy {
 
@@ -25,10 +27,12 @@ class Model;
 class LocalModels {
  public:
   // `replicas` has one for each worker of this process, with the weights of `model` that they do
-  // not share, and null for the others. What references refer to outlives this.
+  // not share, and null for the others. In 16 bits replicas have rounded weights, of masters that
+  // updates change. What references refer to outlives this.
   LocalModels(std::span<const std::shared_ptr<Model>> replicas, const Model& model,
               std::vector<Unit> layers, const SgdOptions& sgd, const AdaptiveOptions& optimizer,
-              const OuterOptions& outer, ProcessGroup& processes = OneProcess());
+              const OuterOptions& outer, Precision precision = Precision::kFp32,
+              ProcessGroup& processes = OneProcess());
 
   // Makes one step of a worker on its own model. It may run concurrently for different workers.
   void Update(int worker, std::span<const float> gradient, double rate, int64_t step);
@@ -50,17 +54,16 @@ class LocalModels {
   void WriteMean(Model& model) const;
 
  private:
-  std::span<float> Weights(int worker, size_t layer) const;
-
   // Returns the weights of all workers in a layer, one worker's after the other's.
   std::vector<float> AllWeights(size_t layer) const;
 
-  std::vector<std::shared_ptr<Model>> replicas_;
+  std::vector<std::optional<MasterWeights>> weights_;  // of each worker of this process
   std::vector<Unit> layers_;
   ProcessGroup& processes_;
   std::vector<std::unique_ptr<Optimizer>> optimizers_;  // one for each worker
   std::unique_ptr<Optimizer> outer_;
   double outer_rate_;
+  Precision precision_;
   std::vector<float> agreed_;  // the weights agreed on, flat
 };
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "compress/state_section.h"
 #include "trainer/processes/process_group.h"
+#include "trainer/scaled_steps.h"
 #include "trainer/torch/device_backend.h"
 #include "trainer/torch/host_backend.h"
 #include "trainer/torch/tasks/task.h"
@@ -184,6 +185,7 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Task& chosen_task,
           {options, task, *feed, *scheme, *policy, replicas, *first, layers, processes})),
       steps_of(static_cast<size_t>(options.workers)) {
   CheckScheme(options, *scheme);
+  if (options.precision == Precision::kFp16) ScaledSteps::Check(options, *scheme);
 }
 
 // Rescales residuals to the new learning rate, so that what was left over at the old rate is
@@ -293,7 +295,10 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
   my.buckets.clear();
   if (exchanges) {
     my.backend->Finish(info);
-    if (my.processes.Leads()) my.buckets = my.aggregation().Buckets();
+    if (my.processes.Leads()) {
+      my.buckets = my.aggregation().Buckets();
+      ChargeCasts(*my.scheme, my.options, my.buckets);
+    }
     outcome.units = my.aggregation().Outcomes();
   } else {
     outcome.units.resize(my.aggregation().plan().units.size());

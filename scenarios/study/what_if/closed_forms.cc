@@ -15,6 +15,7 @@
 #include "scenarios/run/recording.h"
 #include "scenarios/run/scenario_timing.h"
 #include "scenarios/study/what_if/json.h"
+#include "trainer/rounding.h"
 
 namespace legacy {
 namespace {
@@ -175,6 +176,7 @@ class PlanWriter {
   void Add(const WhatIfTraining& training) {
     const Scenario scenario = ScenarioOf(training);
     if (scenario.clip_mean > 0) throw NoClosedForm{"it clips the mean gradient"};
+    if (HasSixteenBits(*scenario.precision)) throw NoClosedForm{"it rounds weights to 16 bits"};
     const Recording& recording = *what_if_->study().recordings[training.recording]->Workers();
     const std::string& policy = scenario.policies.front();
     const RecordedTraining& recorded = recording.record.Training(policy, scenario.seed);

@@ -689,16 +689,5 @@ TEST(ScenarioCommandLine, HelpEndsWithoutFailure) {
   }
 }
 
-TEST(ScenarioChecks, SixteenBitsAreOfShapesAlone) {
-  Scenario scenario;
-  SetOption(scenario, "training.precision", "tf32");
-  EXPECT_NO_THROW(ValidateScenario(scenario));
-  SetOption(scenario, "training.precision", "bf16");
-  EXPECT_THROW(ValidateScenario(scenario), Error);
-  SetOption(scenario, "training.layers", "bert-large:tokens=128");
-  SetOption(scenario, "training.batch", "2");
-  EXPECT_NO_THROW(ValidateScenario(scenario));
-}
-
 }  // namespace
 }  // namespace legacy::scenario_test

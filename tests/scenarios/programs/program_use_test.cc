@@ -90,6 +90,40 @@ TEST_F(ProgramTest, OneBitAdamComparesWithAdam) {
   EXPECT_NE(none.text.find("training.local_steps: got '4'"), std::string::npos) << none.text;
 }
 
+// Dense gradients of 2 bytes are half of fp32's, and the tables say what they are.
+TEST_F(ProgramTest, SixteenBitBaselines) {
+  const std::string common =
+      std::string("--policies=dense,topk --fidelity=analytic --device-profile=a100-sxm-80") +
+      kShort;
+  const std::string bits = common + " --precision=bf16 --reduce=bf16 --sum=hop";
+  const Result result = Run(bits + " --threads=1 --record=on --out=" + Out("a"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("dense: its gradients travel in bf16, 2 bytes each, and a ring rounds "
+                             "every partial sum (training.reduce, training.sum)"),
+            std::string::npos)
+      << result.text;
+  const json dense = json::parse(Read(Out("a") + "/summary.json"))["policies"][0];
+  EXPECT_NEAR(dense["payload_ratio"]["mean"].get<double>(), 2, 0.05);
+  EXPECT_TRUE(ManifestOf(Out("a"))["replay_refused"].empty());
+  ASSERT_EQ(Run(bits + " --threads=3 --out=" + Out("b")).status, 0);
+  ASSERT_EQ(Run(common + " --reduce=bf16 --out=" + Out("c")).status, 0);
+  for (const char* file : kCsvFiles) {
+    EXPECT_EQ(Read(Out("b") + "/" + file), Read(Out("a") + "/" + file)) << file;
+  }
+  const auto losses = [&](const char* folder) {
+    std::vector<std::string> values;
+    const auto cells = CsvOf(Out(folder) + "/steps.csv");
+    for (const auto& row : cells) values.push_back(row[ColumnOf(cells, "training_loss")]);
+    return values;
+  };
+  EXPECT_NE(losses("c"), losses("a"));
+
+  const Result replay =
+      Shell(LEGACY_REPLAY_PROGRAM " " + Out("a") + " --sum=exact --out=" + Out("replay") + " 2>&1");
+  EXPECT_EQ(replay.status, 2) << replay.text;
+  EXPECT_NE(replay.text.find("--sum"), std::string::npos) << replay.text;
+}
+
 TEST_F(ProgramTest, AnExistingRunIsKept) {
   const std::string common =
       std::string("--policies=fp16 --fidelity=analytic --out=") + Out("run") + kShort;

@@ -45,6 +45,7 @@ struct Case {
   SgdOptions sgd = {0.9, 5e-4, false};
   int64_t local_steps = 1;
   Scope scope = Scope::kLayer;
+  Precision precision = Precision::kFp32;
 };
 
 ModelRequest ModelFor(const Case& what) { return Glyphs().RequestFor(what.model, 5); }
@@ -61,6 +62,7 @@ std::unique_ptr<Training> Make(const Case& what, std::shared_ptr<Accelerator> ac
   options.scope = what.scope;
   options.buckets = {4096, 65536};
   options.local_steps = what.local_steps;
+  options.precision = what.precision;
   options.evaluation_batch = 37;
   options.accelerator = std::move(accelerator);
   const ModelRequest request = ModelFor(what);
@@ -158,6 +160,14 @@ TEST(DeviceTraining, BatchNormAndAugmentation) {
 TEST(DeviceTraining, LocalSteps) {
   ExpectSame({.scheme = "dense", .parameter = 1, .local_steps = 3});
   ExpectSame({.model = "resnet20", .augment = true, .local_steps = 2});
+}
+
+TEST(DeviceTraining, SixteenBits) {
+  ExpectSame({.precision = Precision::kBf16});
+  ExpectSame({.scheme = "bf16", .parameter = 1, .precision = Precision::kBf16});
+  ExpectSame({.scheme = "dense", .parameter = 1, .local_steps = 3, .precision = Precision::kBf16});
+  EXPECT_EQ(ExpectSame({.scheme = "bf16:reduction=hop", .parameter = 1}).compression,
+            "on the host: reduction=hop has no kernels");
 }
 
 TEST(DeviceTraining, PoliciesDecideAsOnTheHost) {

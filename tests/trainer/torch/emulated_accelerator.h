@@ -18,6 +18,7 @@ class EmulatedAccelerator : public Accelerator {
   torch::Device device() const override { return torch::kCPU; }
   std::string Name() const override { return "emulated"; }
   void Use() override { ++uses; }
+  void AllowTf32(bool allow) override { tf32 = allow; }
   std::unique_ptr<StepKernels> Kernels(std::span<const Unit> layers) override {
     return std::make_unique<StepKernelsOn<cuda::HostDevice>>(
         cuda::HostDevice(cuda::Order::kScattered), layers);
@@ -36,6 +37,7 @@ class EmulatedAccelerator : public Accelerator {
   std::string RecordName() const override { return "a recording"; }
 
   bool records = true;
+  bool tf32 = false;
   int recordings = 0;
   int uses = 0;
 };

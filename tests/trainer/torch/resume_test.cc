@@ -199,6 +199,21 @@ TEST_F(Resume, OuterOptimizersAndPasses) {
   Expect(one, {2, 3});
 }
 
+TEST_F(Resume, SixteenBits) {
+  Case one{.options = SmallOptions()};
+  one.options.precision = Precision::kBf16;
+  Expect(one, {3});
+  one.options.local_steps = 3;
+  Expect(one, {1, 3});
+  one.options = SmallOptions();
+  one.options.precision = Precision::kFp16;
+  one.options.optimizer.kind = OptimizerKind::kAdam;
+  one.options.loss = LossReduction::kSum;  // the first steps overflow
+  one.options.batch_size = 16;
+  one.options.schedule.learning_rate = 0.001;
+  Expect(one, {1, 3, 5});
+}
+
 TEST_F(Resume, StatisticsOfEachWorkerAndItsDropout) {
   Case one{.model = "resnet20", .options = SmallOptions(), .drops = true};
   Expect(one, {2});
