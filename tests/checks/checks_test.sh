@@ -195,6 +195,8 @@ if command -v python3 >/dev/null; then
   handbook fail '[a](a.md#whole)'
   handbook fail '[code](../compress/a.cc)'
   handbook pass 'no link'
+  handbook pass '    ./waf --run legacy-study run FILE'
+  handbook fail '    legacy-study run FILE'
   write docs/b.md 'x' && expect fail ../../docs/check_links 'a page outside the navigation'
 fi
 
