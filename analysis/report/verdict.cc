@@ -193,20 +193,25 @@ std::string RoundsText(const Race& race, const PolicySummary& rival) {
                      needs(rival));
 }
 
-// Returns which policy is cheapest, if the run has prices and another one is the fastest.
+// Returns which of two or more policies reaches the target for the fewest dollars, if the run has
+// prices.
 std::string CheapestText(const Race& race) {
-  const PolicySummary* cheapest = nullptr;
-  for (const PolicySummary* policy : race.ranked()) {
+  Policies by_price = race.ranked();
+  for (const PolicySummary* policy : by_price) {
     if (policy->usd_to_target.spread.count == 0) return "";
-    if (cheapest == nullptr ||
-        policy->usd_to_target.spread.mean < cheapest->usd_to_target.spread.mean) {
-      cheapest = policy;
-    }
   }
-  if (cheapest == &race.first()) return " It is also the cheapest.";
-  return fmt::format(" The cheapest is {}, with {} USD instead of {}.", cheapest->name,
-                     ShowNumber(cheapest->usd_to_target.spread.mean),
-                     ShowNumber(race.first().usd_to_target.spread.mean));
+  const auto dollars = [](const PolicySummary* policy) {
+    return policy->usd_to_target.spread.mean;
+  };
+  std::ranges::sort(by_price, {}, dollars);
+  const PolicySummary* cheapest = by_price.front();
+  const std::string price = ShowNumber(dollars(cheapest)) + " USD";
+  if (cheapest != &race.first()) {
+    return fmt::format(" The cheapest is {}, with {} instead of {}.", cheapest->name, price,
+                       ShowNumber(dollars(&race.first())));
+  }
+  return fmt::format(" {} is also the cheapest, with {} instead of {} by {}.", cheapest->name,
+                     price, ShowNumber(dollars(by_price[1])), by_price[1]->name);
 }
 
 // Returns the verdict on one network.

@@ -14,8 +14,9 @@ RunResult FillRun(OpenRun& open, RunContent& content, const RunControl& control,
       });
   content.Open(open, manifest);
   const auto& target = manifest.target;
-  Progress progress(content.StepsLeft(), manifest.metrics, target ? target->metric : "",
-                    isatty(fileno(log)) != 0, log, control.told);
+  Progress progress(content.StepsLeft(), content.scenario().federated ? "round" : "step",
+                    manifest.metrics, target ? target->metric : "", isatty(fileno(log)) != 0, log,
+                    control.told);
   bool done = false;
   {
     const StopScope scope(content.Saves() ? 0 : kSecondsToStop);

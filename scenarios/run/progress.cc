@@ -16,23 +16,24 @@ std::string ValueText(const Metric& metric, double value) {
 
 }  // namespace
 
-Progress::Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
-                   bool terminal, std::FILE* log, ShareTold told)
-    : position_(MetricPosition(metrics, shown)),
+Progress::Progress(int64_t total_steps, std::string noun, std::span<const Metric> metrics,
+                   const std::string& shown, bool terminal, std::FILE* log, ShareTold told)
+    : noun_(std::move(noun)),
+      position_(MetricPosition(metrics, shown)),
       metric_(metrics.empty() ? Metric() : metrics[position_]),
-      line_(total_steps, "steps", terminal, log),
+      line_(total_steps, noun_ + "s", terminal, log),
       told_(std::move(told)) {}
 
 std::string Progress::Text(const ProgressState& state) const {
   if (metric_.name.empty() || std::isnan(state.loss)) {
-    return fmt::format("{:22} seed {:<3} step {:5}/{}  simulated {:10.4f} s", state.policy,
-                       state.seed, state.step, state.steps, state.simulated_seconds);
+    return fmt::format("{:22} seed {:<3} {} {:5}/{}  simulated {:10.4f} s", state.policy,
+                       state.seed, noun_, state.step, state.steps, state.simulated_seconds);
   }
   const std::string value =
       state.metrics.empty() ? "   -  " : ValueText(metric_, state.metrics.at(position_));
-  return fmt::format("{:22} seed {:<3} step {:5}/{}  loss {:7.4f}  {} {}  simulated {:10.4f} s",
-                     state.policy, state.seed, state.step, state.steps, state.loss, metric_.title,
-                     value, state.simulated_seconds);
+  return fmt::format("{:22} seed {:<3} {} {:5}/{}  loss {:7.4f}  {} {}  simulated {:10.4f} s",
+                     state.policy, state.seed, noun_, state.step, state.steps, state.loss,
+                     metric_.title, value, state.simulated_seconds);
 }
 
 std::string DurationText(double seconds) {

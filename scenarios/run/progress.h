@@ -31,10 +31,10 @@ using ShareTold = std::function<void(double share)>;
 // A Progress writes the line to `log`.
 class Progress {
  public:
-  // `total_steps` counts the steps of all trainings of the run. The line shows the metric of that
-  // name, or the first. `told` may be empty.
-  Progress(int64_t total_steps, std::span<const Metric> metrics, const std::string& shown,
-           bool terminal, std::FILE* log, ShareTold told = {});
+  // `total_steps` counts the steps of all trainings of the run, which are called `noun`, "step" or
+  // "round". The line shows the metric of that name, or the first. `told` may be empty.
+  Progress(int64_t total_steps, std::string noun, std::span<const Metric> metrics,
+           const std::string& shown, bool terminal, std::FILE* log, ShareTold told = {});
 
   // Makes it say after a second how long the run takes, for runs that cannot say it before.
   void TellDuration() { tells_duration_ = true; }
@@ -49,6 +49,7 @@ class Progress {
   std::string Text(const ProgressState& state) const;
   void TryToTellDuration();
 
+  std::string noun_;
   size_t position_;  // of the metric
   Metric metric_;    // its name is "" where nothing is trained
   ProgressLine line_;

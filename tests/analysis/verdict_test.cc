@@ -158,6 +158,11 @@ TEST(Verdict, OfFederatedRunsCountsRoundsAndDollars) {
       "sparse reaches 80 % accuracy first, after 160 ms, 16.2 times faster than dense. sparse "
       "needs 20 rounds of 8 ms and dense 20 rounds of 130 ms. The cheapest is dense, with 3.00 "
       "USD instead of 4.50.");
+  summary.policies[0].usd_to_target = {2, SpreadOf({6, 6})};
+  const std::string text = VerdictOf(summary, {});
+  EXPECT_NE(text.find(" sparse is also the cheapest, with 4.50 USD instead of 6.00 by dense."),
+            std::string::npos)
+      << text;
 }
 
 TEST(Verdict, NoneBeforeAllTrainingsHaveEnded) {
