@@ -17,11 +17,12 @@ import sys
 
 FLOAT = 4
 GOYAL = "Goyal et al.: Accurate, Large Minibatch SGD, 2017: 32 images a GPU"
+TORCHVISION = "torchvision's reference scripts: 32 images a GPU"
 ACCORDION = "Agarwal et al.: Accordion, MLSys 2021: 128 images a GPU"
 # Usual batch of one GPU, and who trains with it.
 BATCHES = {
     "alexnet": (128, "Krizhevsky 2014: 128 images"),
-    "googlenet": (32, "torchvision's reference scripts: 32 images a GPU"),
+    "googlenet": (32, TORCHVISION),
     "googlenet-cifar": (128, ACCORDION),
     "gpt2-small": (12, "nanoGPT: 12 contexts a GPU"),
     "lstm-ptb": (20, "Zaremba et al. 2014: 20 windows"),
@@ -30,6 +31,8 @@ BATCHES = {
     "resnet18-cifar": (128, ACCORDION),
     "resnet50": (32, GOYAL),
     "resnet101": (32, GOYAL),
+    "resnet152": (32, TORCHVISION),
+    "inception-v3": (32, TORCHVISION),
     "bert-base": (32, "assumed: twice that of bert-large"),
     "bert-large": (16, "NVIDIA's recipe for TensorFlow: 16 sequences of 512 tokens a GPU"),
     "gpt2-xl": (16, "llm.c's script for eight H100: 16 contexts a GPU and pass"),
@@ -112,11 +115,13 @@ class Images(Shape):
         return self.channels * self.side * self.side
 
     def conv(self, name, outputs, kernel, stride=1, padding=None, bias=False):
-        padding = kernel // 2 if padding is None else padding
+        """`kernel` is a side or, with a stride of 1, a pair of height and width."""
+        height, width = kernel if isinstance(kernel, tuple) else (kernel, kernel)
+        padding = height // 2 if padding is None else padding
         read = self.size()
-        weights = [outputs, self.channels, kernel, kernel]
-        self.side = (self.side + 2 * padding - kernel) // stride + 1
-        multiply_adds = kernel * kernel * self.channels * outputs * self.side * self.side
+        weights = [outputs, self.channels, height, width]
+        self.side = (self.side + 2 * padding - height) // stride + 1
+        multiply_adds = height * width * self.channels * outputs * self.side * self.side
         self.channels = outputs
         parameters = [(name + ".weight", weights)] + ([(name + ".bias", [outputs])] if bias else [])
         self.add("conv", parameters, multiply_adds, read, self.size())
@@ -230,22 +235,31 @@ def alexnet():
     return net
 
 
+def branched(net, branches, add):
+    """Adds parallel branches, each by add(branch), and joins what they write."""
+    channels, side = net.channels, net.side
+    outputs = 0
+    for branch in branches:
+        net.channels, net.side = channels, side
+        add(branch)
+        outputs += net.channels
+    net.channels = outputs
+    net.relu()  # joining the branches reads and writes each number once
+
+
 def inception(net, branches):
     """Adds parallel branches, each a list of consecutive (convolution, norm, width, kernel, bias);
     a pooling precedes the last branch."""
-    channels, side = net.channels, net.side
-    outputs = 0
-    for i, branch in enumerate(branches):
-        net.channels, net.side = channels, side
-        if i + 1 == len(branches):
+
+    def add(branch):
+        if branch is branches[-1]:
             net.pool(3, 1, 1)
         for convolution, norm, width, kernel, bias in branch:
             net.conv(convolution, width, kernel, bias=bias)
             net.norm(norm)
             net.relu()
-        outputs += net.channels
-    net.channels = outputs
-    net.relu()  # joining the branches reads and writes each number once
+
+    branched(net, branches, add)
 
 
 INCEPTIONS = [("a3", 64, 96, 128, 16, 32, 32), ("b3", 128, 128, 192, 32, 96, 64),
@@ -311,6 +325,79 @@ def googlenet_cifar():
                         [layer("b4.1", pooled, 1)]])
     net.pool_to(1)
     net.linear("linear", 10)
+    return net
+
+
+def inception_blocks():
+    """Returns the blocks of Inception-v3 by torchvision's names: parallel branches of convolutions
+    (name, width, kernel, stride), poolings (their stride) and, where a branch divides, branches."""
+
+    def tower(name, *layers):
+        return [(f"{name}_{i + 1}", *layer) for i, layer in enumerate(layers)]
+
+    blocks = []
+    for block, pooled in [("5b", 32), ("5c", 64), ("5d", 64)]:
+        blocks.append((block, [[("branch1x1", 64, 1)], tower("branch5x5", (48, 1), (64, 5)),
+                               tower("branch3x3dbl", (64, 1), (96, 3), (96, 3)),
+                               [1, ("branch_pool", pooled, 1)]]))
+    blocks.append(("6a", [[("branch3x3", 384, 3, 2)],
+                          tower("branch3x3dbl", (64, 1), (96, 3), (96, 3, 2)), [2]]))
+    high, wide = (7, 1), (1, 7)
+    for block, width in [("6b", 128), ("6c", 160), ("6d", 160), ("6e", 192)]:
+        blocks.append((block, [[("branch1x1", 192, 1)],
+                               tower("branch7x7", (width, 1), (width, wide), (192, high)),
+                               tower("branch7x7dbl", (width, 1), (width, high), (width, wide),
+                                     (width, high), (192, wide)),
+                               [1, ("branch_pool", 192, 1)]]))
+    blocks.append(("7a", [tower("branch3x3", (192, 1), (320, 3, 2)),
+                          tower("branch7x7x3", (192, 1), (192, wide), (192, high), (192, 3, 2)),
+                          [2]]))
+
+    def halves(name):
+        return [[(name + "a", 384, (1, 3))], [(name + "b", 384, (3, 1))]]
+
+    for block in ["7b", "7c"]:
+        blocks.append((block, [[("branch1x1", 320, 1)],
+                               tower("branch3x3", (384, 1)) + [halves("branch3x3_2")],
+                               tower("branch3x3dbl", (448, 1), (384, 3)) +
+                               [halves("branch3x3dbl_3")],
+                               [1, ("branch_pool", 192, 1)]]))
+    return blocks
+
+
+def inception_v3():
+    net = Images("inception-v3", "Inception-v3 for ImageNet, without the auxiliary classifier",
+                 "Szegedy et al.: Rethinking the Inception Architecture, CVPR 2016; names as in "
+                 "torchvision", 3, 299)
+
+    def basic(name, width, kernel, stride=1, padding=None):
+        net.conv(name + ".conv", width, kernel, stride, padding)
+        net.norm(name + ".bn")
+        net.relu()
+
+    basic("Conv2d_1a_3x3", 32, 3, 2, 0)
+    basic("Conv2d_2a_3x3", 32, 3, 1, 0)
+    basic("Conv2d_2b_3x3", 64, 3)
+    net.pool(3, 2)
+    basic("Conv2d_3b_1x1", 80, 1)
+    basic("Conv2d_4a_3x3", 192, 3, 1, 0)
+    net.pool(3, 2)
+    for block, branches in inception_blocks():
+
+        def add(branch):
+            for layer in branch:
+                if isinstance(layer, int):
+                    net.pool(3, layer, 1 if layer == 1 else 0)
+                elif isinstance(layer, list):
+                    branched(net, layer, add)
+                else:
+                    name, width, kernel, stride = (*layer, 1)[:4]
+                    basic(f"Mixed_{block}.{name}", width, kernel, stride,
+                          0 if stride == 2 else None)
+
+        branched(net, branches, add)
+    net.pool_to(1)
+    net.linear("fc", 1000)
     return net
 
 
@@ -651,7 +738,9 @@ def shapes():
             residual("resnet18", "ResNet-18 for ImageNet", [2, 2, 2, 2], False),
             residual("resnet50", "ResNet-50 for ImageNet", [3, 4, 6, 3], True),
             residual("resnet101", "ResNet-101 for ImageNet", [3, 4, 23, 3], True),
-            vgg16(), alexnet(), googlenet(), googlenet_cifar(), lstm_ptb(), transformer_xl(),
+            residual("resnet152", "ResNet-152 for ImageNet", [3, 8, 36, 3], True),
+            vgg16(), alexnet(), googlenet(), googlenet_cifar(), inception_v3(), lstm_ptb(),
+            transformer_xl(),
             gpt2_small(), ncf(), bert("bert-base", "BERT base", 12, 768, 12),
             bert("bert-large", "BERT large", 24, 1024, 16),
             gpt("gpt2-xl", "GPT-2 XL", GPT2, 48, 1600, 25, 50257, 1024, 1024),
