@@ -34,6 +34,10 @@ BATCHES = {
     "resnet152": (32, TORCHVISION),
     "inception-v3": (32, TORCHVISION),
     "bert-base": (32, "assumed: twice that of bert-large"),
+    "bert-large-squad": (32, "NVIDIA's recipe for PyTorch: 32 sequences a GPU"),
+    "deit-base": (64, "Touvron et al.'s code: 64 images on each of 16 GPUs"),
+    "deit-small": (256, "Touvron et al.'s code: 256 images on each of four GPUs"),
+    "vit-large": (64, "torchvision's weights: 64 images on each of 16 GPUs"),
     "bert-large": (16, "NVIDIA's recipe for TensorFlow: 16 sequences of 512 tokens a GPU"),
     "gpt2-xl": (16, "llm.c's script for eight H100: 16 contexts a GPU and pass"),
     "gpt2-1b": (16, "Megatron-LM: 16 contexts a GPU"),
@@ -56,6 +60,7 @@ BATCHES = {
     "mpt-30b": (8, "llm-foundry: 8 contexts a GPU"),
     "mpt-70b": (8, "llm-foundry: 8 contexts a GPU"),
     "transformer-xl": (32, "NVIDIA's recipe: 256 segments on eight GPUs"),
+    "transformer-xl-large": (16, "NVIDIA's recipe: 128 segments on eight GPUs"),
     "vgg16": (64, "Simonyan, Zisserman 2015: 256 images on four GPUs"),
 }
 
@@ -442,24 +447,35 @@ def elementwise(net, inputs, outputs):
     net.add("elementwise", [], 0, inputs, outputs)
 
 
-def transformer_xl():
-    words, layers, width, heads, inner, target, memory = 267735, 16, 512, 8, 2048, 192, 192
+def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1):
+    """Words after each cut of the vocabulary have 1 / divisor of the numbers of those before it."""
+    memory = target
     keys = target + memory
-    shortlist, clusters = 19997, 3
-    net = Shape("transformer-xl", "Transformer-XL base for WikiText-103",
-                "Dai et al.: Transformer-XL, ACL 2019; sizes of NVIDIA's recipe (16 layers, 512, 8 "
-                "heads of 64, 2048, adaptive softmax at 19997, 39997, 199997), names of its "
-                "PyTorch code",
+    cuts = [19997, 39997, 199997, 267735]
+    clusters = len(cuts) - 1
+    tables = [cuts[-1]] if divisor == 1 else [end - begin for begin, end in zip([0] + cuts, cuts)]
+    widths = [width // divisor**i for i in range(len(tables))]
+    divided = "" if divisor == 1 else f" of {', '.join(map(str, widths))} numbers a word"
+    shortlist = "" if divisor == 1 else "; the product of the embedding, as if all words were of it"
+    net = Shape(name, title,
+                f"Dai et al.: Transformer-XL, ACL 2019; sizes of NVIDIA's recipe ({layers} layers, "
+                f"{width}, {heads} heads of 64, {inner}, adaptive softmax at 19997, 39997, 199997"
+                f"{divided}), names of its PyTorch code",
                 f"one segment of {target} words, with a memory of {memory}",
-                "of the adaptive softmax only the head is counted: which words need the tails "
-                "depends on the text; the product of the relative positions, one for the whole "
-                "batch, counts as bytes")
-    net.add("elementwise", [("r_w_bias", [heads, 64]), ("r_r_bias", [heads, 64]),
-                            ("word_emb.emb_layers.0.weight", [words, width])], 0, target * width,
-                            target * width)
+                f"of the adaptive softmax only the head is counted{shortlist}: which words need "
+                "the tails depends on the text; the product of the relative positions, one for the "
+                "whole batch, counts as bytes")
+    parameters = [("r_w_bias", [heads, 64]), ("r_r_bias", [heads, 64])]
+    parameters += [(f"word_emb.emb_layers.{i}.weight", [words, widths[i]])
+                   for i, words in enumerate(tables)]
+    net.add("elementwise", parameters, 0, target * width, target * width)
+    if divisor > 1:
+        net.add("linear", [(f"word_emb.emb_projs.{i}", [width, inputs])
+                           for i, inputs in enumerate(widths)], target * width * width,
+                target * width, target * width)
     for layer in range(layers):
-        name = f"layers.{layer}."
-        attention = name + "dec_attn."
+        at = f"layers.{layer}."
+        attention = at + "dec_attn."
         linear(net, attention + "qkv_net", width, 3 * width, keys, bias=False)
         net.add("linear", [(attention + "r_net.weight", [width, width])])
         scores = heads * target * keys
@@ -471,16 +487,19 @@ def transformer_xl():
         linear(net, attention + "o_net", width, width, target, bias=False)
         elementwise(net, 2 * target * width, target * width)
         layer_norm(net, attention + "layer_norm", width, target)
-        linear(net, name + "pos_ff.CoreNet.0", width, inner, target)
+        linear(net, at + "pos_ff.CoreNet.0", width, inner, target)
         elementwise(net, target * inner, target * inner)
-        linear(net, name + "pos_ff.CoreNet.3", inner, width, target)
+        linear(net, at + "pos_ff.CoreNet.3", inner, width, target)
         elementwise(net, 2 * target * width, target * width)
-        layer_norm(net, name + "pos_ff.layer_norm", width, target)
-    outputs = shortlist + clusters
-    net.add("linear", [("crit.cluster_weight", [clusters, width]),
-                       ("crit.cluster_bias", [clusters]),
-                       ("crit.out_layers_biases.0", [words])], target * width * outputs,
-            target * width, target * outputs, outputs * width)
+        layer_norm(net, at + "pos_ff.layer_norm", width, target)
+    if divisor > 1:
+        net.add("linear", [("crit.out_projs.0", [width, width])], target * width * width,
+                target * width, target * width)
+    outputs = cuts[0] + clusters
+    parameters = [("crit.cluster_weight", [clusters, width]), ("crit.cluster_bias", [clusters])]
+    parameters += [(f"crit.out_layers_biases.{i}", [words]) for i, words in enumerate(tables)]
+    net.add("linear", parameters, target * width * outputs, target * width, target * outputs,
+            outputs * width)
     elementwise(net, target * outputs, target * outputs)
     return net
 
@@ -591,29 +610,57 @@ class Tokens:
         return "\n".join(lines + self.lines) + "\n"
 
 
+def normed_blocks(net, prefix, names, layers, width, heads, inner):
+    """Blocks that normalise before attention and before the feed-forward net, with biases and GELU;
+    `names` are those of the two norms and of the two products after each."""
+    norm1, qkv, project, norm2, widen, narrow = names
+    net.begin(layers, prefix)
+    net.norm(norm1, width, True)
+    net.linear(qkv, width, 3 * width, True)
+    net.attention(heads, heads, width // heads)
+    net.linear(project, width, width, True)
+    net.moved(3 * width)
+    net.norm(norm2, width, True)
+    net.linear(widen, width, inner, True)
+    net.moved(2 * inner)
+    net.linear(narrow, inner, width, True)
+    net.moved(3 * width)
+    net.end()
+
+
 def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, note="", inner=0):
     """Blocks of GPT-2: biases everywhere, GELU, head tied to the table of words."""
     net = Tokens(name, title, source, tokens, note or
                  "tied: the gradient of wte is complete at the very end of the backward pass")
-    inner = inner or 4 * width
     tables = [("transformer.wte.weight", [words, width])]
     tables += [("transformer.wpe.weight", [learned, width])] if learned else []
     net.moved(3 * width, tables)
-    net.begin(layers, "transformer.h.")
-    net.norm("ln_1", width, True)
-    net.linear("attn.c_attn", width, 3 * width, True)
-    net.attention(heads, heads, width // heads)
-    net.linear("attn.c_proj", width, width, True)
-    net.moved(3 * width)
-    net.norm("ln_2", width, True)
-    net.linear("mlp.c_fc", width, inner, True)
-    net.moved(2 * inner)
-    net.linear("mlp.c_proj", inner, width, True)
-    net.moved(3 * width)
-    net.end()
+    normed_blocks(net, "transformer.h.",
+                  ["ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"], layers,
+                  width, heads, inner or 4 * width)
     net.norm("transformer.ln_f", width, True)
     net.shared_linear(width, words)
     net.moved(2 * words)
+    return net
+
+
+def vit(name, title, source, layers, width, heads):
+    """A vision transformer: 14 x 14 patches of 16 x 16 pixels and a token for the class."""
+    patches, pixels, classes = 14 * 14, 3 * 16 * 16, 1000
+    net = Tokens(name, title, source + "; names as in timm", patches + 1,
+                 "without dropout; other tokens leave the 196 patches as they are")
+    net.header["sample"] = "one 3x224x224 image, of 196 patches and a token for the class"
+    net.add("conv", ["product: {" + f"rows: {patches}, columns: {width}, inner: {pixels}" + "}"],
+            [("patch_embed.proj.weight", [width, 3, 16, 16]), ("patch_embed.proj.bias", [width])],
+            patches * width * pixels)
+    net.moved(2 * width, [("cls_token", [1, 1, width])])  # joins patches and the class
+    net.moved(2 * width, [("pos_embed", [1, patches + 1, width])])
+    normed_blocks(net, "blocks.",
+                  ["norm1", "attn.qkv", "attn.proj", "norm2", "mlp.fc1", "mlp.fc2"], layers, width,
+                  heads, 4 * width)
+    net.norm("norm", width, True)
+    net.add("linear", ["product: {" + f"rows: 1, columns: {classes}, inner: {width}" + "}"],
+            [("head.weight", [classes, width]), ("head.bias", [classes])], classes * width)
     return net
 
 
@@ -621,12 +668,11 @@ GPT2 = ("Radford et al.: Language Models are Unsupervised Multitask Learners, 20
         "Hugging Face's transformers, matrices as PyTorch's Linear has them")
 
 
-def bert(name, title, layers, width, heads, masked=20):
-    words, tokens = 30522, 512
-    net = Tokens(name, title,
-                 "Devlin et al.: BERT, NAACL 2019; 30,522 words, pre-training on sequences of 512 "
-                 "tokens; names as in Hugging Face's transformers", tokens,
-                 f"the head is computed for {masked} of 128 words; tied; with dropout")
+BERT_WORDS = 30522
+
+
+def bert_encoder(net, layers, width, heads):
+    words = BERT_WORDS
     net.moved(4 * width, [("embeddings.word_embeddings.weight", [words, width]),
                           ("embeddings.position_embeddings.weight", [512, width]),
                           ("embeddings.token_type_embeddings.weight", [2, width])])
@@ -646,6 +692,15 @@ def bert(name, title, layers, width, heads, masked=20):
     net.moved(3 * width)
     net.norm("output.LayerNorm", width, True)
     net.end()
+
+
+def bert(name, title, layers, width, heads, masked=20):
+    words, tokens = BERT_WORDS, 512
+    net = Tokens(name, title,
+                 "Devlin et al.: BERT, NAACL 2019; 30,522 words, pre-training on sequences of 512 "
+                 "tokens; names as in Hugging Face's transformers", tokens,
+                 f"the head is computed for {masked} of 128 words; tied; with dropout")
+    bert_encoder(net, layers, width, heads)
     of = 128
     share = f"share: {masked / of}, "
     net.add("linear", ["product: {" + share + f"columns: {width}, inner: {width}" + "}"],
@@ -658,6 +713,18 @@ def bert(name, title, layers, width, heads, masked=20):
                        f"weight_bytes: {FLOAT * words * width}"], [("cls.bias", [words])],
             tokens * masked // of * words * width)
     net.moved(2 * words * masked // of)
+    return net
+
+
+def bert_squad():
+    width = 1024
+    net = Tokens("bert-large-squad", "BERT large for SQuAD",
+                 "Devlin et al.: BERT, NAACL 2019; 30,522 words, fine-tuning on sequences of 384 "
+                 "tokens; names as in Hugging Face's transformers", 384,
+                 "two numbers a token, the begin and the end of the answer; no head over the "
+                 "words, no pooler; with dropout")
+    bert_encoder(net, 24, width, 16)
+    net.linear("qa_outputs", width, 2, True)
     return net
 
 
@@ -702,6 +769,7 @@ def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tok
     return net
 
 
+DEIT = "Touvron et al.: Training Data-Efficient Image Transformers, ICML 2021"
 LLAMA2 = "Touvron et al.: Llama 2, 2023; names as in Hugging Face's transformers"
 LLAMA3 = "Llama team: The Llama 3 Herd of Models, 2024; names as in Hugging Face's transformers"
 
@@ -740,9 +808,16 @@ def shapes():
             residual("resnet101", "ResNet-101 for ImageNet", [3, 4, 23, 3], True),
             residual("resnet152", "ResNet-152 for ImageNet", [3, 8, 36, 3], True),
             vgg16(), alexnet(), googlenet(), googlenet_cifar(), inception_v3(), lstm_ptb(),
-            transformer_xl(),
+            transformer_xl("transformer-xl", "Transformer-XL base for WikiText-103", 16, 512, 8,
+                           2048, 192),
+            transformer_xl("transformer-xl-large", "Transformer-XL large for WikiText-103", 18,
+                           1024, 16, 4096, 384, 4),
             gpt2_small(), ncf(), bert("bert-base", "BERT base", 12, 768, 12),
-            bert("bert-large", "BERT large", 24, 1024, 16),
+            bert("bert-large", "BERT large", 24, 1024, 16), bert_squad(),
+            vit("deit-small", "DeiT-S/16 for ImageNet", DEIT, 12, 384, 6),
+            vit("deit-base", "DeiT-B/16 for ImageNet", DEIT, 12, 768, 12),
+            vit("vit-large", "ViT-L/16 for ImageNet",
+                "Dosovitskiy et al.: An Image is Worth 16x16 Words, ICLR 2021", 24, 1024, 16),
             gpt("gpt2-xl", "GPT-2 XL", GPT2, 48, 1600, 25, 50257, 1024, 1024),
             gpt("gpt3-175b", "GPT-3 175B",
                 "Brown et al.: Language Models are Few-Shot Learners, NeurIPS 2020", 96, 12288, 96,

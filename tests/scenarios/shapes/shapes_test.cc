@@ -48,10 +48,15 @@ TEST(Shapes, HaveThePublishedCounts) {
                                  {"inception-v3", 23'834'568, 284, 5.71e9},
                                  {"lstm-ptb", 66'034'000, 11, 0},
                                  {"transformer-xl", 191'950'298, 182, 0},
+                                 {"transformer-xl-large", 285'167'482, 215, 0},
                                  {"gpt2-small", 124'439'808, 148, 0},
                                  {"ncf", 31'832'577, 12, 0},
                                  {"bert-base", 109'514'298, 202, 0},
                                  {"bert-large", 335'174'458, 394, 0},
+                                 {"bert-large-squad", 334'094'338, 391, 0},
+                                 {"deit-small", 22'050'664, 152, 4.61e9},
+                                 {"deit-base", 86'567'656, 152, 17.58e9},
+                                 {"vit-large", 304'326'632, 296, 61.6e9},
                                  {"gpt2-xl", 1'557'611'200, 580, 0},
                                  {"gpt3-175b", 174'604'259'328, 1156, 0},
                                  {"llama2-7b", 6'738'415'616, 291, 0},
@@ -85,6 +90,12 @@ TEST(Shapes, OfTextCountEachWeightOnceAWord) {
   const double gpt = LoadModelShape("gpt2-small").MultiplyAdds() / 1024;
   const double attention = 12.0 * 2 * 1024 * 768;  // scores, and their products with the values
   EXPECT_EQ(gpt, 12.0 * 12 * 768 * 768 + 50257.0 * 768 + attention);
+  const double squad = LoadModelShape("bert-large-squad").MultiplyAdds() / 384;
+  EXPECT_EQ(squad, 24.0 * 12 * 1024 * 1024 + 2 * 1024 + 24.0 * 2 * 384 * 1024);
+  // Keys and values of as many words of the memory; scores by content and by position; the
+  // embedding's product, that before the head, and the head of the frequent words.
+  const double xl = LoadModelShape("transformer-xl-large").MultiplyAdds() / 384;
+  EXPECT_EQ(xl, 18 * (15.0 * 1024 * 1024 + 3.0 * 768 * 1024) + 2.0 * 1024 * 1024 + 20000.0 * 1024);
 }
 
 TEST(Shapes, ArePricedByEveryProfile) {
