@@ -118,8 +118,8 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "clock.device_profile", "--device-profile", "NAME|FILE",
           "device profile, with the speeds of simulated devices and codecs: a100-datasheet, "
           "h100, h200, h100-datasheet, h200-datasheet, cpu-reference, or a JSON file; by the shape "
-          "of products: v100-sxm, a100-sxm-40, a100-sxm-80, a100-pcie-80, h100-sxm, h200-sxm, "
-          "b200, mi300x, rtx3090") |
+          "of products: v100-sxm, a100-sxm-40, a100-sxm-80, a100-pcie-40, a100-pcie-80, h100-sxm, "
+          "h100-pcie, h200-sxm, b200, mi300x, rtx3090") |
           kUsual | kReadByClients | kOfMethods,
       Number<&Scenario::device_speed>("clock.device_speed", "--device-speed",
                                       "factor on the profile's speed of computing", 0.001, 1'000) |
