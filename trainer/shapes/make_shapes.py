@@ -447,8 +447,9 @@ def elementwise(net, inputs, outputs):
     net.add("elementwise", [], 0, inputs, outputs)
 
 
-def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1):
-    """Words after each cut of the vocabulary have 1 / divisor of the numbers of those before it."""
+def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1, dropped=False):
+    """Words after each cut of the vocabulary have 1 / divisor of the numbers of those before it.
+    `dropped` says that attention drops scores."""
     memory = target
     keys = target + memory
     cuts = [19997, 39997, 199997, 267735]
@@ -476,20 +477,30 @@ def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1):
     for layer in range(layers):
         at = f"layers.{layer}."
         attention = at + "dec_attn."
+        elementwise(net, keys * width, keys * width)  # joins memory and segment
         linear(net, attention + "qkv_net", width, 3 * width, keys, bias=False)
         net.add("linear", [(attention + "r_net.weight", [width, width])])
+        elementwise(net, 2 * target * width, 2 * target * width)  # two biases of the queries
         scores = heads * target * keys
         products = target * keys * width
         # Scores are by content, and by position.
         net.add("linear", [], 2 * products, 2 * (target + keys) * width, 2 * scores)
-        elementwise(net, 2 * scores, scores)  # shift, sum and softmax
+        elementwise(net, scores, scores)  # shift
+        elementwise(net, 2 * scores, scores)  # sum
+        elementwise(net, scores, scores)  # mask
+        elementwise(net, scores, scores)  # softmax
+        if dropped:
+            elementwise(net, scores, scores)
         net.add("linear", [], products, scores + keys * width, target * width)
         linear(net, attention + "o_net", width, width, target, bias=False)
+        elementwise(net, target * width, target * width)  # dropout
         elementwise(net, 2 * target * width, target * width)
         layer_norm(net, attention + "layer_norm", width, target)
         linear(net, at + "pos_ff.CoreNet.0", width, inner, target)
         elementwise(net, target * inner, target * inner)
+        elementwise(net, target * inner, target * inner)  # dropout
         linear(net, at + "pos_ff.CoreNet.3", inner, width, target)
+        elementwise(net, target * width, target * width)  # dropout
         elementwise(net, 2 * target * width, target * width)
         layer_norm(net, at + "pos_ff.layer_norm", width, target)
     if divisor > 1:
@@ -500,7 +511,8 @@ def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1):
     parameters += [(f"crit.out_layers_biases.{i}", [words]) for i, words in enumerate(tables)]
     net.add("linear", parameters, target * width * outputs, target * width, target * outputs,
             outputs * width)
-    elementwise(net, target * outputs, target * outputs)
+    elementwise(net, target * outputs, target * outputs)  # logarithms of probabilities
+    elementwise(net, target * outputs, target * outputs)  # their rows, by the words' cluster
     return net
 
 
@@ -811,7 +823,7 @@ def shapes():
             transformer_xl("transformer-xl", "Transformer-XL base for WikiText-103", 16, 512, 8,
                            2048, 192),
             transformer_xl("transformer-xl-large", "Transformer-XL large for WikiText-103", 18,
-                           1024, 16, 4096, 384, 4),
+                           1024, 16, 4096, 384, 4, True),
             gpt2_small(), ncf(), bert("bert-base", "BERT base", 12, 768, 12),
             bert("bert-large", "BERT large", 24, 1024, 16), bert_squad(),
             vit("deit-small", "DeiT-S/16 for ImageNet", DEIT, 12, 384, 6),

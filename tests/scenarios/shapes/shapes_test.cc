@@ -98,6 +98,22 @@ TEST(Shapes, OfTextCountEachWeightOnceAWord) {
   EXPECT_EQ(xl, 18 * (15.0 * 1024 * 1024 + 3.0 * 768 * 1024) + 2.0 * 1024 * 1024 + 20000.0 * 1024);
 }
 
+// Between its products attention shifts, adds (which reads two), masks and normalises its scores,
+// and the large model drops some. The head's words are the only other tensors of that size.
+TEST(Shapes, OfTransformerXlCountEachPassOverScores) {
+  const auto numbers = [](const char* name, double scores) {
+    double sum = 0;
+    for (const OperationCost& cost : LoadModelShape(name).costs) {
+      const double moved = cost.forward_bytes / 4;
+      if (cost.kind == "elementwise" && moved >= 2 * scores) sum += moved;
+    }
+    return sum;
+  };
+  const double base = 8.0 * 192 * 384, large = 16.0 * 384 * 768;
+  EXPECT_EQ(numbers("transformer-xl", base), 16 * 9 * base + 4.0 * 192 * 20000);
+  EXPECT_EQ(numbers("transformer-xl-large", large), 18 * 11 * large + 4.0 * 384 * 20000);
+}
+
 TEST(Shapes, ArePricedByEveryProfile) {
   for (const std::string& name : ModelShapeNames()) {
     const ModelShape shape = LoadModelShape(name);
