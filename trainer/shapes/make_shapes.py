@@ -60,6 +60,7 @@ BATCHES = {
     "mpt-30b": (8, "llm-foundry: 8 contexts a GPU"),
     "mpt-70b": (8, "llm-foundry: 8 contexts a GPU"),
     "transformer-xl": (32, "NVIDIA's recipe: 256 segments on eight GPUs"),
+    "transformer-xl-all": (104, "Lambda's benchmark: 104 segments on a GPU of 80 GB"),
     "transformer-xl-large": (16, "NVIDIA's recipe: 128 segments on eight GPUs"),
     "vgg16": (64, "Simonyan, Zisserman 2015: 256 images on four GPUs"),
 }
@@ -447,25 +448,28 @@ def elementwise(net, inputs, outputs):
     net.add("elementwise", [], 0, inputs, outputs)
 
 
-def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1, dropped=False):
-    """Words after each cut of the vocabulary have 1 / divisor of the numbers of those before it.
-    `dropped` says that attention drops scores."""
+def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1, dropped=False,
+                   adaptive=True):
+    """Words after each cut of the vocabulary have 1 / divisor of the numbers of those before it;
+    without `adaptive` there are no cuts. `dropped` says that attention drops scores."""
     memory = target
     keys = target + memory
-    cuts = [19997, 39997, 199997, 267735]
+    cuts = [19997, 39997, 199997, 267735] if adaptive else [267735]
     clusters = len(cuts) - 1
     tables = [cuts[-1]] if divisor == 1 else [end - begin for begin, end in zip([0] + cuts, cuts)]
     widths = [width // divisor**i for i in range(len(tables))]
     divided = "" if divisor == 1 else f" of {', '.join(map(str, widths))} numbers a word"
     shortlist = "" if divisor == 1 else "; the product of the embedding, as if all words were of it"
+    softmax = "adaptive softmax at 19997, 39997, 199997" if adaptive else "softmax of all words"
+    tails = (f"of the adaptive softmax only the head is counted{shortlist}: which words need the "
+             "tails depends on the text; ") if adaptive else ""
     net = Shape(name, title,
                 f"Dai et al.: Transformer-XL, ACL 2019; sizes of NVIDIA's recipe ({layers} layers, "
-                f"{width}, {heads} heads of 64, {inner}, adaptive softmax at 19997, 39997, 199997"
-                f"{divided}), names of its PyTorch code",
+                f"{width}, {heads} heads of 64, {inner}, {softmax}{divided}), names of its PyTorch "
+                "code",
                 f"one segment of {target} words, with a memory of {memory}",
-                f"of the adaptive softmax only the head is counted{shortlist}: which words need "
-                "the tails depends on the text; the product of the relative positions, one for the "
-                "whole batch, counts as bytes")
+                f"{tails}the product of the relative positions, one for the whole batch, counts as "
+                "bytes")
     parameters = [("r_w_bias", [heads, 64]), ("r_r_bias", [heads, 64])]
     parameters += [(f"word_emb.emb_layers.{i}.weight", [words, widths[i]])
                    for i, words in enumerate(tables)]
@@ -507,12 +511,13 @@ def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1, 
         net.add("linear", [("crit.out_projs.0", [width, width])], target * width * width,
                 target * width, target * width)
     outputs = cuts[0] + clusters
-    parameters = [("crit.cluster_weight", [clusters, width]), ("crit.cluster_bias", [clusters])]
+    parameters = [("crit.cluster_weight", [clusters, width]),
+                  ("crit.cluster_bias", [clusters])] if adaptive else []
     parameters += [(f"crit.out_layers_biases.{i}", [words]) for i, words in enumerate(tables)]
     net.add("linear", parameters, target * width * outputs, target * width, target * outputs,
             outputs * width)
     elementwise(net, target * outputs, target * outputs)  # logarithms of probabilities
-    elementwise(net, target * outputs, target * outputs)  # their rows, by the words' cluster
+    elementwise(net, target * outputs, target * outputs)  # rows of clusters, or negatives
     return net
 
 
@@ -860,6 +865,8 @@ def published():
                 1024),
             bert("bert-base-all", "BERT base whose head is computed for all words", 12, 768, 12,
                  128),
+            transformer_xl("transformer-xl-all", "Transformer-XL base with a softmax of all words",
+                           16, 512, 8, 2048, 192, adaptive=False),
             gpt("gpt-16x1536", "GPT of 16 layers of 1536", MEGATRON, 16, 1536, 16, 50304, 2048,
                 2048),
             gpt("gpt-12x768", "GPT of 12 layers of 768", MEGATRON, 12, 768, 12, 50304, 2048, 2048)]
