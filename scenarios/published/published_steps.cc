@@ -21,15 +21,16 @@ constexpr int64_t kMostDevices = 1 << 20;
 // A NodeLink says what collectives inside a node have. The rate of one device's links is that of
 // NCCL's search (src/graph/topo.h: 20, 20 and 20.6 GB/s for each of 6, 12 and 18 links of NVLink),
 // and that of PCIe 4 where there is no NVLink (NVIDIA/nccl issues 689, 713 and 1161, nccl-tests
-// issue 100).
+// issue 100), or of 16 lanes of PCIe 5 as its search has them (src/graph/topo.cc: 24 Gbit/s each).
 struct NodeLink {
   const char* device;  // how its name begins
   const char* rate;
   int channels;  // NCCL's, each of which holds a processor
 };
-constexpr std::array<NodeLink, 5> kNodeLinks = {{{"V100", "960Gbps", 6},
+constexpr std::array<NodeLink, 6> kNodeLinks = {{{"V100", "960Gbps", 6},
                                                  {"A100-PCIe", "200Gbps", 2},
                                                  {"A100", "1920Gbps", 24},
+                                                 {"H100-PCIe", "384Gbps", 2},
                                                  {"H100", "2966.4Gbps", 24},
                                                  {"", "200Gbps", 2}}};
 // All gradients are one bucket of this size: nothing is sent before the backward pass is over.
