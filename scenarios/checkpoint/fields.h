@@ -144,8 +144,8 @@ void Fields(Archive& archive, Unit& u) {
 
 template <class Archive>
 void Fields(Archive& archive, MatrixProduct& p) {
-  auto& [rows, columns, inner, count, apart] = p;
-  archive(rows, columns, inner, count, apart);
+  auto& [rows, columns, inner, count, apart, bias] = p;
+  archive(rows, columns, inner, count, apart, bias);
 }
 
 template <class Archive>

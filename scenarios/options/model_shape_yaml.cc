@@ -18,8 +18,8 @@ namespace {
 constexpr int64_t kMostBatch = 1 << 20;  // the same limit as that of --batch
 constexpr int64_t kMostBlocks = 10'000;
 constexpr double kMostSize = 1e12;  // largest size of a matrix
-const std::vector<std::string> kKinds = {"conv",      "linear",      "attention",
-                                         "batchnorm", "elementwise", "pool"};
+const std::vector<std::string> kKinds = {"conv",        "linear", "attention", "batchnorm",
+                                         "elementwise", "pool",   "loss"};
 
 bool HasWeightsToRead(const std::string& kind) { return kind == "conv" || kind == "linear"; }
 
@@ -179,6 +179,7 @@ void YamlShape::AddProduct(GivenOperation& given) const {
     given.bytes =
         kShapeFloat * product->rows * (product->columns + product->inner) * product->count;
   }
+  product->bias = HasWeightsToRead(given.cost.kind) && builder_.HasBias();
   given.cost.products = {*product};
 }
 

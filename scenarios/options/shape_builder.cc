@@ -38,6 +38,12 @@ const Unit* ShapeBuilder::Weight() const {
   return found == parameters_.end() ? nullptr : &shape_.layers[*found];
 }
 
+bool ShapeBuilder::HasBias() const {
+  const auto vectors = std::ranges::count_if(
+      parameters_, [&](int position) { return shape_.layers[position].shape.size() == 1; });
+  return vectors > 0 && std::ssize(parameters_) - vectors <= 1;
+}
+
 void ShapeBuilder::AddOperation(OperationCost operation) {
   operation.parameters = std::exchange(parameters_, {});
   elements_ = 0;

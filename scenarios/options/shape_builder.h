@@ -19,10 +19,12 @@ class ShapeBuilder {
   // Adds a tensor to the operation that is added next. Throws Error that names `key`.
   void AddTensor(const std::string& name, const std::string& shape, const std::string& key);
 
-  // Return the number of elements in the tensors of that operation, and the first of them that is
-  // a matrix or a filter; nullptr: there is none.
+  // Return the number of elements in the tensors of that operation, the first of them that is a
+  // matrix or a filter (nullptr: there is none), and whether they have a bias: a vector beside one
+  // of these at most. Recurrent layers, which have several, add theirs in the gates.
   double Elements() const { return elements_; }
   const Unit* Weight() const;
+  bool HasBias() const;
 
   // Adds the operation: its kind, costs, products and block. Its parameters are the tensors that
   // were added.

@@ -38,6 +38,15 @@ constexpr double kScorePasses2022 = 6.5;
 // What is copied is read and written once more.
 constexpr double kCopied = 3;
 
+// Passes over a result to which a bias is added after the product has written it. The gradient of a
+// bias is the sum of the result's, which is read once more.
+constexpr double kBiasPasses = 2;
+constexpr double kBiasGradientPasses = 1;
+
+// Bytes that casts of a loss move for each 8 that it reads and writes in fp32: its inputs are cast
+// from 16 bits, and their gradients to 16 bits.
+constexpr double kLossCasts = 6.0 / 8;
+
 // Returns the rate of a long training, of which the best product reaches all.
 double ProductRate(const Device& device, Precision precision) {
   const double peak = device.product_flops_per_second.at(precision);
@@ -56,6 +65,33 @@ double ActivationBytes(const OperationCost& operation, const ComputeOptions& opt
   const double times = copied ? kCopied : 1;
   return (samples * operation.forward_bytes * times + operation.weight_bytes) / kFloatBytes *
          BytesOf(options.precision);
+}
+
+// Returns the bytes of activations that one pass over an operation reads and writes.
+double PassBytes(const OperationCost& operation, const ComputeOptions& options, double samples,
+                 double passes) {
+  const bool casts = operation.kind == "loss" && BytesOf(options.precision) < kFloatBytes &&
+                     options.kernels != KernelEra::kCompiled;
+  if (casts) return samples * operation.forward_bytes * (passes + kLossCasts);
+  return passes * ActivationBytes(operation, options, samples);
+}
+
+// Returns the seconds of passes over the results to which biases are added. Convolutions add them
+// apart, and so did products in 2020; compiled kernels add them to what they compute next.
+double BiasSeconds(const Device& device, const ComputeOptions& options,
+                   const OperationCost& operation, double samples, double passes) {
+  double numbers = 0;
+  for (const MatrixProduct& product : operation.products) {
+    if (product.bias) numbers += samples * product.rows * product.columns * product.count;
+  }
+  return MemorySeconds(device, numbers * passes * BytesOf(options.precision));
+}
+
+double ForwardBiasSeconds(const Device& device, const ComputeOptions& options,
+                          const OperationCost& operation, double samples) {
+  const bool apart = options.kernels == KernelEra::k2020 ||
+                     (operation.kind == "conv" && options.kernels != KernelEra::kCompiled);
+  return apart ? BiasSeconds(device, options, operation, samples, kBiasPasses) : 0;
 }
 
 bool IsFused(const ComputeOptions& options) { return options.kernels >= KernelEra::k2023; }
@@ -138,9 +174,10 @@ double ProductSeconds(const Device& device, Precision precision, double rows, do
 
 double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
                         const OperationCost& operation, double samples) {
-  const double memory = MemorySeconds(device, ActivationBytes(operation, options, samples));
+  const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 1));
   if (operation.kind != "attention") {
-    return std::max(memory, ForwardProducts(device, options.precision, operation, samples));
+    return std::max(memory, ForwardProducts(device, options.precision, operation, samples)) +
+           ForwardBiasSeconds(device, options, operation, samples);
   }
   if (IsFused(options)) {
     return std::max(memory, FusedAttentionSeconds(device, options, operation, samples));
@@ -151,9 +188,10 @@ double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
 
 double BackwardSecondsOn(const Device& device, const ComputeOptions& options,
                          const OperationCost& operation, double samples) {
-  const double memory = 2 * MemorySeconds(device, ActivationBytes(operation, options, samples));
+  const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 2));
   if (operation.kind != "attention") {
-    return std::max(memory, BackwardProducts(device, options.precision, operation, samples));
+    return std::max(memory, BackwardProducts(device, options.precision, operation, samples)) +
+           BiasSeconds(device, options, operation, samples, kBiasGradientPasses);
   }
   if (IsFused(options)) {
     return std::max(

@@ -16,6 +16,7 @@ struct MatrixProduct {
   double inner = 0;
   double count = 1;    // products of these sizes
   bool apart = false;  // true: each sample has products of its own, as attention has
+  bool bias = false;   // a vector is added to each row of the result
 
   double MultiplyAdds() const { return rows * columns * inner * count; }
 };
@@ -27,7 +28,8 @@ inline constexpr int kNoBlock = -1;
 // twice the FLOPs (gradients of inputs and of weights). Element-wise operations and pooling count
 // as bytes moved.
 struct OperationCost {
-  // kind: "conv", "linear", "attention", "batchnorm", "elementwise", "pool"
+  // kind: "conv", "linear", "attention", "batchnorm", "elementwise", "pool", "loss" (reads and
+  // writes what the head gives, in fp32)
   std::string kind;
   double forward_flops = 0;  // FLOPs; a multiply-add counts as 2
   double forward_bytes = 0;  // activations read and written, 4 bytes each

@@ -214,8 +214,10 @@ KernelRate LineThrough(int64_t small, double small_seconds, int64_t large, doubl
 
 double Profile::OperationSeconds(const std::string& kind, double flops, double bytes,
                                  Precision precision) const {
-  // Attention is two products whose scores stay on the chip.
-  const auto rate = operations.find(kind == "attention" ? "linear" : kind);
+  // Attention is two products whose scores stay on the chip, and a loss moves bytes.
+  const auto rate = operations.find(kind == "attention" ? "linear"
+                                    : kind == "loss"    ? "elementwise"
+                                                        : kind);
   if (rate == operations.end()) {
     throw Error("profile '" + name + "': operation", kind, Join(Keys(operations)));
   }

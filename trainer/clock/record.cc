@@ -60,6 +60,9 @@ void RecordFields(Line& line, MatrixProduct& product) {
   int64_t apart = product.apart;
   line.Field("apart", apart, {0, 1});
   product.apart = apart == 1;
+  int64_t bias = product.bias;
+  if (line.Has("bias", product.bias)) line.Field("bias", bias, {1, 1});
+  product.bias = bias == 1;
 }
 
 template <class Line>

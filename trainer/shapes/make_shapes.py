@@ -429,7 +429,7 @@ def lstm_ptb():
         net.add("elementwise", [], 0, window * (2 * gates + hidden), window * 2 * hidden)
     net.add("linear", [("decoder.weight", [words, hidden]), ("decoder.bias", [words])],
             window * words * hidden, window * hidden, window * words)
-    net.add("elementwise", [], 0, window * words, window * words)
+    net.add("loss", [], 0, window * words, window * words)
     return net
 
 
@@ -516,7 +516,7 @@ def transformer_xl(name, title, layers, width, heads, inner, target, divisor=1, 
     parameters += [(f"crit.out_layers_biases.{i}", [words]) for i, words in enumerate(tables)]
     net.add("linear", parameters, target * width * outputs, target * width, target * outputs,
             outputs * width)
-    elementwise(net, target * outputs, target * outputs)  # logarithms of probabilities
+    net.add("loss", [], 0, target * outputs, target * outputs)  # logarithms of probabilities
     elementwise(net, target * outputs, target * outputs)  # rows of clusters, or negatives
     return net
 
@@ -549,7 +549,7 @@ def gpt2_small():
         elementwise(net, 2 * rows, rows)
     layer_norm(net, "transformer.ln_f", width, context)
     net.add("linear", [], context * width * words, rows, context * words, words * width)
-    elementwise(net, context * words, context * words)
+    net.add("loss", [], 0, context * words, context * words)
     return net
 
 
@@ -595,6 +595,10 @@ class Tokens:
     def moved(self, numbers, parameters=()):
         """An operation that reads and writes that many numbers for a token."""
         self.add("elementwise", [f"bytes: {FLOAT * numbers}"], parameters)
+
+    def loss(self, words):
+        """The softmax of that many words for a token, and the loss."""
+        self.add("loss", [f"bytes: {FLOAT * 2 * words}"])
 
     def norm(self, name, width, bias):
         sizes = [(name + ".weight", [width])] + ([(name + ".bias", [width])] if bias else [])
@@ -657,7 +661,7 @@ def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, not
                   width, heads, inner or 4 * width)
     net.norm("transformer.ln_f", width, True)
     net.shared_linear(width, words)
-    net.moved(2 * words)
+    net.loss(words)
     return net
 
 
@@ -729,7 +733,7 @@ def bert(name, title, layers, width, heads, masked=20):
     net.add("linear", ["product: {" + share + f"columns: {words}, inner: {width}" + "}",
                        f"weight_bytes: {FLOAT * words * width}"], [("cls.bias", [words])],
             tokens * masked // of * words * width)
-    net.moved(2 * words * masked // of)
+    net.add("loss", [f"bytes: {FLOAT * (2 * words * masked // of)}"])
     return net
 
 
@@ -782,7 +786,7 @@ def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tok
     net.end()
     net.norm("model.norm", width, False)
     net.linear("lm_head", width, words)
-    net.moved(2 * words)
+    net.loss(words)
     return net
 
 

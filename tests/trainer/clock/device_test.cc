@@ -120,6 +120,43 @@ TEST(Device, MemoryBoundsOperationsByTheSizeOfNumbers) {
   EXPECT_DOUBLE_EQ(ForwardSecondsOn(device, first, conv, 10), 60e-6) << "copied before and after";
 }
 
+// A result of 10 x 100 numbers, to which a bias is added: written and read again in the forward
+// pass of 2020, and summed in the backward pass.
+TEST(Device, BiasesAreAddedApartWhereKernelsDoNotJoinThem) {
+  const Device device = Toy();
+  OperationCost plain = {.kind = "linear", .products = {{.rows = 1, .columns = 100, .inner = 1}}};
+  OperationCost biased = plain;
+  biased.products.front().bias = true;
+  const auto added = [&](KernelEra era, bool backward) {
+    const ComputeOptions options = {.precision = Precision::kBf16, .kernels = era};
+    return backward ? BackwardSecondsOn(device, options, biased, 10) -
+                          BackwardSecondsOn(device, options, plain, 10)
+                    : ForwardSecondsOn(device, options, biased, 10) -
+                          ForwardSecondsOn(device, options, plain, 10);
+  };
+  const double pass = 10 * 100 * 2 / 1e9;  // seconds
+  EXPECT_NEAR(added(KernelEra::k2020, false), 2 * pass, 1e-12);
+  EXPECT_NEAR(added(KernelEra::k2023, false), 0, 1e-12);
+  EXPECT_NEAR(added(KernelEra::k2020, true), pass, 1e-12);
+  EXPECT_NEAR(added(KernelEra::k2023, true), pass, 1e-12);
+  plain.kind = biased.kind = "conv";
+  EXPECT_NEAR(added(KernelEra::k2023, false), 2 * pass, 1e-12);
+  EXPECT_NEAR(added(KernelEra::kCompiled, false), 0, 1e-12);
+}
+
+// 500 numbers are read and written.
+TEST(Device, LossesComputeInFp32) {
+  const Device device = Toy();
+  const OperationCost loss = {.kind = "loss", .forward_bytes = 4000};
+  const ComputeOptions half = {.precision = Precision::kBf16};
+  EXPECT_DOUBLE_EQ(ForwardSecondsOn(device, {}, loss, 10), 40e-6);
+  EXPECT_DOUBLE_EQ(BackwardSecondsOn(device, {}, loss, 10), 80e-6);
+  EXPECT_DOUBLE_EQ(ForwardSecondsOn(device, half, loss, 10), (40 + 30) * 1e-6) << "and a cast";
+  EXPECT_DOUBLE_EQ(BackwardSecondsOn(device, half, loss, 10), (80 + 30) * 1e-6);
+  const ComputeOptions compiled = {.precision = Precision::kBf16, .kernels = KernelEra::kCompiled};
+  EXPECT_DOUBLE_EQ(ForwardSecondsOn(device, compiled, loss, 10), 20e-6) << "joined with it";
+}
+
 Profile ToyProfile() {
   Profile profile;
   profile.name = "toy";

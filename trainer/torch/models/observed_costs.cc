@@ -71,6 +71,9 @@ struct Call {
   std::vector<Tensor> written;
 
   const Tensor& Argument(size_t i) const { return arguments[i].toTensor(); }
+  bool HasTensor(size_t i) const {
+    return i < arguments.size() && arguments[i].isTensor() && Argument(i).defined();
+  }
 };
 
 enum class Rule : uint8_t {
@@ -267,17 +270,21 @@ void Observer::Count(const Call& call, Rule rule) {
                     {.rows = Numel(result) / outputs,
                      .columns = outputs / groups,
                      .inner = Numel(weight) / outputs,
-                     .count = groups});
+                     .count = groups,
+                     .bias = call.HasTensor(2)});
       break;
     }
-    case Rule::kLinear:
-      AppendProduct("linear", call.read, written,
-                    ProductOf(result, call.Argument(1).size(-1), false));
+    case Rule::kLinear: {
+      MatrixProduct product = ProductOf(result, call.Argument(1).size(-1), false);
+      product.bias = call.HasTensor(2);
+      AppendProduct("linear", call.read, written, product);
       break;
+    }
     case Rule::kProduct: {
       const Tensor& left = call.read[call.read.size() - 2];
-      AppendProduct("linear", call.read, written,
-                    ProductOf(result, left.size(-1), result.dim() > 2));
+      MatrixProduct product = ProductOf(result, left.size(-1), result.dim() > 2);
+      product.bias = call.name == "addmm" && call.read.front().dim() == 1;
+      AppendProduct("linear", call.read, written, product);
       break;
     }
     case Rule::kNorm: {
