@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/study/break_even_table.h"
+#include "analysis/study/gains.h"
 #include "analysis/study/quantities.h"
 #include "analysis/study/statistics.h"
 #include "analysis/study/table_builder.h"
@@ -224,6 +225,7 @@ std::vector<StudyTable> StudyTables(const Study& study) {
                         "speed-up by pairs of seeds: geometric mean with its 95 % interval",
                         ShowTarget(metric, study.target->value))),
         FillTime));
+    tables.push_back(GainsTable(study, places));
     tables.push_back(BreakEvenTable(study));
   }
   tables.push_back(

@@ -27,8 +27,8 @@ struct StudyTable {
   std::string command;              // command that prints it, for a comment; may be ""
 };
 
-// Returns the tables that have rows, in this order: summary, time_to_target, break_even, step,
-// volume, egress, failed.
+// Returns the tables that have rows, in this order: summary, time_to_target, gains, break_even,
+// step, volume, egress, failed.
 std::vector<StudyTable> StudyTables(const Study& study);
 
 // Returns the table of that name. Throws Error with the list where there is none.

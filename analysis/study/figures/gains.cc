@@ -1,10 +1,13 @@
 // Figure of who gains where: a row for each combination of the other axes, a column for each value
 // of the primary axis. A cell's colour says how much sooner than its reference the best policy
 // reaches the target, and its text which one that is.
+#include "analysis/study/gains.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "analysis/csv.h"
 #include "analysis/drawing.h"
@@ -20,8 +23,6 @@
 namespace legacy::analysis {
 namespace {
 
-constexpr const char* kHalfPrecision = "fp16";  // available to everybody without a method
-constexpr double kLeastGain = 1.05;
 constexpr const char* kStepsDiffer =
     " Nothing was trained: how many steps a method needs to a target is not known.";
 constexpr double kNameRise = 0.2;     // height of a name above the middle, in cells
@@ -35,7 +36,7 @@ struct Gain {
   bool reached = false;  // some have
   double ratio = 1;      // TTA of the reference over that of the best policy
   bool bounded = false;  // the reference did not reach the target with every seed
-  bool sooner = false;   // the best is told apart from the reference, and gains 5 %
+  bool sooner = false;   // some policy gains
   size_t best = 0;
   bool best_is_told = false;  // told apart from all others
 };
@@ -60,7 +61,7 @@ Gain GainAt(const Study& study, const Place& place, size_t reference) {
   if (!over.known()) return gain;
   gain.ratio = over.ratio;
   gain.bounded = over.bounded();
-  gain.sooner = over.ratio >= kLeastGain && StandingOf(over) == Standing::kSooner;
+  gain.sooner = std::ranges::any_of(GainingAt(study, place, reference), std::identity());
   return gain;
 }
 
@@ -228,14 +229,11 @@ std::string DrawGains(const GainCells& cells, DataFile& data) {
 
 std::vector<StudyFigure> GainFigures(const Study& study, const FigureOptions& options) {
   const std::optional<size_t> axis = PrimaryAxis(study);
-  const auto half = std::ranges::find(study.policies, kHalfPrecision);
-  const std::string& name = half == study.policies.end() ? study.baseline : *half;
-  if (!axis || !study.target || study.policies.size() < 2 ||
-      std::ranges::find(study.policies, name) == study.policies.end()) {
-    return {};
-  }
+  const std::optional<size_t> reference = GainReference(study);
+  if (!axis || !study.target || study.policies.size() < 2 || !reference) return {};
+  const std::string& name = study.policies[*reference];
   StudyFigure figure;
-  const GainMap map = GainMapOf(study, *axis, PolicyIndex(study, name), figure.note);
+  const GainMap map = GainMapOf(study, *axis, *reference, figure.note);
   if (map.all == 0) return {};
   const StudyAxis& x = study.axes[*axis];
   figure.kind = FigureKind::kGains;
