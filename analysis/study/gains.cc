@@ -18,8 +18,17 @@ constexpr const char* kHalfPrecision = "fp16";  // available to everybody withou
 // A GainCount counts set-ups.
 struct GainCount {
   int all = 0, any = 0;
+  int shorter = 0;  // some method has shorter steps
   std::vector<int> of_policy;
 };
+
+// Returns whether a step of some policy is shorter than one of the reference by 5 % or more.
+bool HasShorterSteps(const Place& place, size_t reference) {
+  const double least = place.outcomes[reference].step_seconds.mean / kLeastGain;
+  return std::ranges::any_of(place.outcomes, [&](const Outcome& outcome) {
+    return outcome.planned > 0 && outcome.step_seconds.mean <= least;
+  });
+}
 
 // Returns the counts of the places that are `chosen` and whose points are all done.
 GainCount CountGains(const Study& study, const std::vector<Place>& places, size_t reference,
@@ -33,6 +42,7 @@ GainCount CountGains(const Study& study, const std::vector<Place>& places, size_
     const std::vector<bool> gaining = GainingAt(study, place, reference);
     for (size_t p = 0; p < gaining.size(); ++p) count.of_policy[p] += gaining[p];
     count.any += std::ranges::any_of(gaining, std::identity());
+    count.shorter += HasShorterSteps(place, reference);
   }
   return count;
 }
@@ -46,6 +56,8 @@ void AddRow(const Study& study, size_t reference, const std::string& axis, const
   builder.Raw("value", value);
   builder.Show("set-ups", std::to_string(count.all));
   builder.Raw("setups", count.all);
+  builder.Show("shorter steps", std::to_string(count.shorter));
+  builder.Raw("shorter_steps", count.shorter);
   builder.Show("any method", std::to_string(count.any));
   builder.Raw("gaining", count.any);
   for (size_t p = 0; p < study.policies.size(); ++p) {
@@ -84,7 +96,8 @@ StudyTable GainsTable(const Study& study, const std::vector<Place>& places) {
   if (!reference || !study.target || study.policies.size() < 2) return {};
   TableBuilder builder(
       "gains", fmt::format("Set-ups in which a method reaches the target sooner than {} by 5 % or "
-                           "more, beyond the differences between seeds",
+                           "more, beyond the differences between seeds; shorter steps: those in "
+                           "which a step of some method is shorter by as much",
                            study.policies[*reference]));
   AddRow(study, *reference, "all", "", "",
          CountGains(study, places, *reference, [](const Place&) { return true; }), builder);

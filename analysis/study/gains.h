@@ -21,8 +21,9 @@ std::optional<size_t> GainReference(const Study& study);
 // or more, and seeds tell the two apart.
 std::vector<bool> GainingAt(const Study& study, const Place& place, size_t reference);
 
-// Returns the table of gains: for each value of each axis the set-ups, those in which any method
-// gains, and those in which each one does. Nothing was compared: it has no rows.
+// Returns the table of gains: for each value of each axis the set-ups, those in which steps of some
+// method are shorter, those in which any method gains, and those in which each one does. Nothing
+// was compared: it has no rows.
 StudyTable GainsTable(const Study& study, const std::vector<Place>& places);
 
 }  // namespace legacy::analysis
