@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <iterator>
+#include <utility>
 
 #include "base/programs/terminal.h"
 
@@ -75,10 +76,16 @@ double ProgressLine::Elapsed() const {
   return std::chrono::duration<double>(WallClock::now() - start_).count();
 }
 
-std::optional<double> ProgressLine::SecondsInAll() const {
+std::optional<double> ProgressLine::SettledSeconds() {
+  constexpr int64_t kLeastParts = 2;
+  constexpr double kAgreement = 1.5;
   const double elapsed = Elapsed();
-  if (done_ < 2 || elapsed < 1) return std::nullopt;
-  return elapsed * static_cast<double>(total_) / static_cast<double>(done_);
+  if (elapsed < next_look_ || done_ < kLeastParts) return {};
+  const double before =
+      std::exchange(estimate_, elapsed * static_cast<double>(total_) / static_cast<double>(done_));
+  next_look_ = 2 * elapsed;
+  if (estimate_ > kAgreement * before || before > kAgreement * estimate_) return {};
+  return estimate_;
 }
 
 std::string ProgressLine::Left() const {

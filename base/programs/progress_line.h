@@ -49,9 +49,11 @@ class ProgressLine {
   void Keep(const std::string& text);
   // Writes such a line without rate and time left.
   void Say(const std::string& text) { line_.Keep(text); }
-  // Returns the seconds that all parts take at the rate so far, once a second and two parts are
-  // over.
-  std::optional<double> SecondsInAll() const;
+  // Returns the seconds that all parts take at the rate so far, once it has settled: the estimate
+  // is formed when a second and two parts are over, and again after each doubling of the time,
+  // until it agrees with the one before within a factor of 1.5. First parts may take much longer
+  // than those that repeat them.
+  std::optional<double> SettledSeconds();
   void Finish() { line_.Finish(); }
   void Clear() { line_.Clear(); }
 
@@ -68,6 +70,8 @@ class ProgressLine {
   std::string unit_;
   RewrittenLine line_;
   WallClock::time_point start_;
+  double next_look_ = 1;  // seconds after which the estimate is formed
+  double estimate_ = 0;   // the last one; 0: none yet
 };
 
 }  // namespace legacy

@@ -42,7 +42,7 @@ std::string DurationText(double seconds) {
 }
 
 void Progress::TryToTellDuration() {
-  const std::optional<double> seconds = line_.SecondsInAll();
+  const std::optional<double> seconds = line_.SettledSeconds();
   if (!seconds) return;
   tells_duration_ = false;
   if (const std::string text = DurationText(*seconds); !text.empty()) line_.Say(text);

@@ -36,7 +36,8 @@ class Progress {
   Progress(int64_t total_steps, std::string noun, std::span<const Metric> metrics,
            const std::string& shown, bool terminal, std::FILE* log, ShareTold told = {});
 
-  // Makes it say after a second how long the run takes, for runs that cannot say it before.
+  // Makes it say how long the run takes, once the rate has settled, for runs that cannot say it
+  // before.
   void TellDuration() { tells_duration_ = true; }
   // Counts one more step.
   void Step(const ProgressState& state);

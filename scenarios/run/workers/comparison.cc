@@ -105,7 +105,7 @@ class Comparison : public TimedRun {
     size_t trainings = 0;
     for (const Method& method : methods_.All()) {
       const size_t each = methods_.TrainingsOn(method, timed_networks) * scenario_.seeds;
-      const double training = static_cast<double>(scenario_.steps) * step_seconds_.at(method.name) +
+      const double training = seconds_of_steps_.at(method.name) +
                               static_cast<double>(evaluations) * evaluation_seconds_.value_or(0);
       seconds += static_cast<double>(each) * training;
       trainings += each;
@@ -167,7 +167,11 @@ class Comparison : public TimedRun {
       training.Step();
       seconds = watch.Seconds();
     }
-    step_seconds_[method.name] = seconds;
+    // A shape draws gradients in its first steps, and repeats their lengths.
+    const int64_t steps = training.Evaluates()
+                              ? int64_t{scenario_.steps}
+                              : std::min<int64_t>(scenario_.steps, scenario_.drawn_steps);
+    seconds_of_steps_[method.name] = static_cast<double>(steps) * seconds;
     if (evaluation_seconds_ || !training.Evaluates()) return;
     const Stopwatch watch;
     training.Evaluate();
@@ -223,7 +227,7 @@ class Comparison : public TimedRun {
   ScenarioTiming timing_;
   ComparedMethods methods_;
   BackendReports reports_;
-  std::map<std::string, double> step_seconds_;  // wall time by method
+  std::map<std::string, double> seconds_of_steps_;  // wall time of all steps, by method
   std::optional<double> evaluation_seconds_;
   int64_t elements_ = 0;
   // The reasons why a record may not be timed on other networks.
