@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/programs/free_memory.h"
-#include "trainer/rounding.h"
 
 namespace legacy {
 namespace {

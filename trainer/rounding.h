@@ -8,11 +8,6 @@
 
 namespace legacy {
 
-// True for precisions whose weights and gradients have 16 bits.
-inline bool HasSixteenBits(Precision precision) {
-  return precision == Precision::kBf16 || precision == Precision::kFp16;
-}
-
 // Rounds finite values to nearest even. Values beyond the format's largest become the largest. In
 // fp32 and TF32 nothing changes.
 void RoundTo(Precision precision, std::span<float> values);

@@ -4,7 +4,6 @@
 
 #include "trainer/clock/profile.h"
 #include "trainer/optimizer.h"
-#include "trainer/rounding.h"
 #include "trainer/training_options.h"
 
 namespace legacy {

@@ -7,7 +7,6 @@
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
 #include "trainer/clock/measured_clock.h"
-#include "trainer/rounding.h"
 #include "trainer/update_work.h"
 
 namespace legacy {

@@ -70,7 +70,7 @@ double ActivationBytes(const OperationCost& operation, const ComputeOptions& opt
 // Returns the bytes of activations that one pass over an operation reads and writes.
 double PassBytes(const OperationCost& operation, const ComputeOptions& options, double samples,
                  double passes) {
-  const bool casts = operation.kind == "loss" && BytesOf(options.precision) < kFloatBytes &&
+  const bool casts = operation.kind == "loss" && HasSixteenBits(options.precision) &&
                      options.kernels != KernelEra::kCompiled;
   if (casts) return samples * operation.forward_bytes * (passes + kLossCasts);
   return passes * ActivationBytes(operation, options, samples);

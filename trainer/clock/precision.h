@@ -26,9 +26,12 @@ inline Precision ParsePrecision(const std::string& text, const std::string& key)
   return ParseChoice<Precision>(text, key, kPrecisionTexts);
 }
 
-// Returns the bytes of an activation, a weight in forward and backward pass, and a gradient.
-inline double BytesOf(Precision precision) {
-  return precision == Precision::kFp32 || precision == Precision::kTf32 ? 4 : 2;
+// Returns whether activations, weights in forward and backward pass, and gradients have 16 bits.
+inline bool HasSixteenBits(Precision precision) {
+  return precision == Precision::kBf16 || precision == Precision::kFp16;
 }
+
+// Returns the bytes of one of them.
+inline double BytesOf(Precision precision) { return HasSixteenBits(precision) ? 2 : 4; }
 
 }  // namespace legacy

@@ -21,7 +21,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-constexpr double kFloatBytes = 4;
 constexpr int64_t kMostProcessors = 100'000;
 
 std::string Join(const std::vector<std::string>& words) {
@@ -221,7 +220,7 @@ double Profile::OperationSeconds(const std::string& kind, double flops, double b
   if (rate == operations.end()) {
     throw Error("profile '" + name + "': operation", kind, Join(Keys(operations)));
   }
-  const bool half = BytesOf(precision) < kFloatBytes;
+  const bool half = HasSixteenBits(precision);
   return std::max(
       {launch_seconds,
        flops / (half ? rate->second.half_flops_per_second : rate->second.flops_per_second),
@@ -232,7 +231,7 @@ void Profile::CheckPrecision(Precision precision) const {
   std::vector<std::string> known;
   for (size_t i = 0; i < kPrecisionTexts.size(); ++i) {
     const auto other = static_cast<Precision>(i);
-    const bool half = BytesOf(other) < kFloatBytes;
+    const bool half = HasSixteenBits(other);
     const bool priced = device ? device->product_flops_per_second.contains(other)
                                : !half || std::ranges::all_of(operations, [](const auto& entry) {
                                    return entry.second.half_flops_per_second > 0;

@@ -11,7 +11,6 @@
 #include "base/programs/patience.h"
 #include "compress/cuda/device/segments.h"
 #include "trainer/optimizer.h"
-#include "trainer/rounding.h"
 #include "trainer/torch/evaluation.h"
 #include "trainer/torch/one_thread.h"
 #include "trainer/update_work.h"

@@ -15,7 +15,6 @@
 #include "scenarios/run/recording.h"
 #include "scenarios/run/scenario_timing.h"
 #include "scenarios/study/what_if/json.h"
-#include "trainer/rounding.h"
 
 namespace legacy {
 namespace {
