@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -49,7 +50,8 @@ inline constexpr std::string_view kAddedColumns[] = {"residuals",
                                                      "resent",
                                                      "reordered",
                                                      "max_buffer_bytes",
-                                                     "max_headroom_share"};
+                                                     "max_headroom_share",
+                                                     "hidden_seconds"};
 inline bool IsAddedColumn(std::string_view name) {
   return std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns);
 }
@@ -110,6 +112,8 @@ struct StepRow {
   double communication_seconds = 0;
   double decode_seconds = 0;
   double wait_seconds = 0;  // time of waiting for slower workers
+  // Transfers while the device ran, which are no part of the step; unknown for rounds of clients.
+  std::optional<double> hidden_seconds;
   // The textbook's step time: computing, coding and each collective's alpha-beta time, one after
   // the other.
   double alpha_beta_seconds = 0;
@@ -138,6 +142,7 @@ struct StepRow {
     visit("participants", "", row.participants);
     visit("simulated_seconds", "s", row.simulated_seconds);
     visit("fresh", "", row.fresh);
+    visit("hidden_seconds", "s", row.hidden_seconds);
   }
 };
 

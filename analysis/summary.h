@@ -38,6 +38,7 @@ struct StepSplit {
   double communication = 0;
   double decode = 0;
   double wait = 0;
+  double hidden = 0;  // transfers while the device ran, no part of the total; NaN: not known
 };
 
 // One policy with one seed.

@@ -29,9 +29,13 @@ json ToJson(const std::optional<CensoredSpread>& censored, size_t seeds) {
 json OrNull(const std::optional<double>& value) { return value ? json(*value) : json(); }
 
 json ToJson(const StepSplit& step) {
-  return {{"total", step.total},   {"compute", step.compute},
-          {"encode", step.encode}, {"communication", step.communication},
-          {"decode", step.decode}, {"wait", step.wait}};
+  return {{"total", step.total},
+          {"compute", step.compute},
+          {"encode", step.encode},
+          {"communication", step.communication},
+          {"decode", step.decode},
+          {"wait", step.wait},
+          {"hidden", NumberOrNull(step.hidden)}};
 }
 
 json ToJson(const SeedSummary& seed) {

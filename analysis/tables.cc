@@ -288,6 +288,7 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("communication_seconds", policy.step.communication);
   line.Add("decode_seconds", policy.step.decode);
   line.Add("wait_seconds", policy.step.wait);
+  line.Add("hidden_seconds", policy.step.hidden);
   line.Add("fidelity", policy.network.fidelity);
   line.Add("events", policy.network.events);
   line.Add("packets", policy.network.packets);

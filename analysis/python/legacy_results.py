@@ -110,7 +110,8 @@ COLUMNS = {
         alpha_beta_seconds number s
         participants count
         simulated_seconds number s
-        fresh truth"""),
+        fresh truth
+        hidden_seconds number? s"""),
     "evaluations.csv": _columns("""
         policy text
         seed count

@@ -62,7 +62,13 @@ class RankClock : public StepClock {
         .local;
   }
 
-  StepSeconds SecondsOf(const StepWork& work, int rank) const override {
+  std::vector<StepSeconds> SecondsOf(const StepWork& work) const override {
+    std::vector<StepSeconds> all;
+    for (int rank = 0; rank < work.workers; ++rank) all.push_back(SecondsAt(work, rank));
+    return all;
+  }
+
+  StepSeconds SecondsAt(const StepWork& work, int rank) const {
     const int client = order_[static_cast<size_t>(rank)];
     const auto codec = [&](const WorkList& list) {
       return remedy_.work * clients_.CodecSeconds(client, list);

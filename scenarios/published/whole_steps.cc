@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/rows.h"
 #include "base/number.h"
 #include "scenarios/published/published_steps.h"
 #include "scenarios/run/one_step.h"
@@ -30,19 +31,21 @@ constexpr double kDifferent = 0.05;  // pairs that differ by less have no order
 // A TimedStep is a row that was timed.
 struct TimedStep {
   const PublishedStep* published;
-  analysis::StepRow row;
+  double seconds = 0;                                 // of the step
+  double compute = 0, communication = 0, hidden = 0;  // parts of them, and transfers beside them
 
   // Returns the logarithm of ours over theirs.
-  double Error() const { return std::log(row.step_seconds / published->seconds); }
+  double Error() const { return std::log(seconds / published->seconds); }
 };
 
 std::string Percent(double logarithm) { return FormatFixed(100 * std::expm1(logarithm), 1); }
 
-// Returns the parts of a step that computing and transfers take.
-std::string PartsOf(const analysis::StepRow& row) {
-  const double compute = row.compute_seconds / row.step_seconds;
-  return fmt::format("computing {:.0f} %, transfers {:.0f} %", 100 * compute,
-                     100 * row.communication_seconds / row.step_seconds);
+// Returns the parts of a step that computing and exposed transfers take, and what hidden transfers
+// are of it.
+std::string PartsOf(const TimedStep& step) {
+  const auto percent = [&](double seconds) { return 100 * seconds / step.seconds; };
+  return fmt::format("computing {:.0f} %, transfers {:.0f} %, hidden {:.0f} %",
+                     percent(step.compute), percent(step.communication), percent(step.hidden));
 }
 
 ValidationTable RowsOf(const std::vector<PublishedStep>& steps,
@@ -58,8 +61,8 @@ ValidationTable RowsOf(const std::vector<PublishedStep>& steps,
                          step.device,    std::to_string(step.devices),
                          step.precision, step.seconds > 0 ? FormatNumber(step.seconds) : "-"};
     if (step.not_timed.empty()) {
-      row.insert(row.end(), {fmt::format("{:.4g}", next->row.step_seconds), Percent(next->Error()),
-                             PartsOf(next->row), step.missing});
+      row.insert(row.end(), {fmt::format("{:.4g}", next->seconds), Percent(next->Error()),
+                             PartsOf(*next), step.missing});
       ++next;
     } else {
       row.insert(row.end(), {"-", "-", "-", "not timed: " + step.not_timed});
@@ -103,7 +106,7 @@ Order OrderOf(const std::vector<TimedStep>& timed) {
       const double theirs = timed[i].published->seconds / timed[j].published->seconds;
       if (std::abs(std::log(theirs)) < kDifferent) continue;
       ++order.pairs;
-      order.right += (theirs > 1) == (timed[i].row.step_seconds > timed[j].row.step_seconds);
+      order.right += (theirs > 1) == (timed[i].seconds > timed[j].seconds);
     }
   }
   return order;
@@ -160,18 +163,33 @@ ValidationTable AimsOf(const std::vector<TimedStep>& timed, SectionResult& resul
   return table;
 }
 
+// Times the steps that can be timed, in their order.
+std::vector<TimedStep> TimeAll(const std::vector<PublishedStep>& steps, const SectionRun& run) {
+  std::vector<TimedStep> timed;
+  std::vector<std::string> names;
+  for (const PublishedStep& step : steps) {
+    if (!step.not_timed.empty()) continue;
+    timed.push_back({.published = &step});
+    names.push_back(step.id);
+  }
+  const std::vector<ValidationRow> times = ForkRows(run, names, [&](int i) -> ValidationRow {
+    const analysis::StepRow row = TimeOneStep(timed[i].published->ToScenario());
+    return {FormatNumber(row.step_seconds), FormatNumber(row.compute_seconds),
+            FormatNumber(row.communication_seconds), FormatNumber(row.hidden_seconds.value_or(0))};
+  });
+  for (size_t i = 0; i < timed.size(); ++i) {
+    const auto number = [&](size_t column) { return std::stod(times[i].at(column)); };
+    timed[i] = {timed[i].published, number(0), number(1), number(2), number(3)};
+  }
+  return timed;
+}
+
 }  // namespace
 
 SectionResult ValidateWholeSteps(const SectionRun& run) {
-  constexpr size_t kProgress = 50;  // rows between two lines of progress
   std::vector<PublishedStep> steps = ReadPublishedSteps(PublishedStepsPath());
   if (run.sample) std::erase_if(steps, [](const auto& step) { return step.devices > kQuick; });
-  std::vector<TimedStep> timed;
-  for (const PublishedStep& step : steps) {
-    if (step.not_timed.empty()) timed.push_back({&step, TimeOneStep(step.ToScenario())});
-    const size_t done = &step - steps.data() + 1;
-    if (done % kProgress == 0) run.progress(fmt::format("{} of {}", done, steps.size()));
-  }
+  const std::vector<TimedStep> timed = TimeAll(steps, run);
   SectionResult result;
   result.csv = RowsOf(steps, timed);
   if (run.sample) return result;

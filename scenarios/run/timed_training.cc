@@ -112,6 +112,7 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.communication_seconds = ToSeconds(split.communication);
   row_.decode_seconds = ToSeconds(split.decode);
   row_.wait_seconds = ToSeconds(split.wait);
+  row_.hidden_seconds = ToSeconds(split.hidden);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   times_ = {.simulated_seconds = row_.step_seconds,

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
@@ -100,6 +101,18 @@ double Clock::BackwardOf(const OperationCost& operation, int64_t batch_size) con
                                                              static_cast<double>(batch_size)));
 }
 
+const Clock::PassSeconds& Clock::PassesOf(int64_t batch_size) const {
+  const std::lock_guard lock(memory_->mutex);
+  const auto [entry, added] = memory_->passes.try_emplace(batch_size);
+  PassSeconds& passes = entry->second;
+  if (!added) return passes;
+  for (const OperationCost& operation : operations_) {
+    passes.forward.push_back(ForwardOf(operation, batch_size));
+    passes.backward.push_back(BackwardOf(operation, batch_size));
+  }
+  return passes;
+}
+
 double Clock::UpdateSeconds() const {
   double seconds = 0;
   for (const std::string& kernel : update_kernels_) {
@@ -109,7 +122,7 @@ double Clock::UpdateSeconds() const {
 }
 
 double Clock::WithForward(double seconds, int64_t batch_size) const {
-  for (const OperationCost& operation : operations_) seconds += ForwardOf(operation, batch_size);
+  for (const double pass : PassesOf(batch_size).forward) seconds += pass;
   return seconds;
 }
 
@@ -124,10 +137,9 @@ double Clock::WithEarlierPasses(double seconds, int64_t batch_size, int64_t pass
 
 // Returns the seconds of the backward pass through operations [from, to).
 double Clock::BackwardSeconds(size_t from, size_t to, int64_t batch_size) const {
+  const std::vector<double>& backward = PassesOf(batch_size).backward;
   double seconds = 0;
-  for (size_t i = std::max(from, first_trained_); i < to; ++i) {
-    seconds += BackwardOf(operations_[i], batch_size);
-  }
+  for (size_t i = std::max(from, first_trained_); i < to; ++i) seconds += backward[i];
   return seconds;
 }
 
@@ -189,7 +201,7 @@ size_t Clock::FirstOperation(const BucketWork& bucket, size_t done) const {
   return done;
 }
 
-StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
+std::vector<StepSeconds> Clock::SecondsOf(const StepWork& work) const {
   StepSeconds seconds;
   double update = work.update ? 0 : UpdateSeconds();
   for (const Work& entry : work.update.value_or(WorkList())) {
@@ -212,7 +224,7 @@ StepSeconds Clock::SecondsOf(const StepWork& work, int) const {
   }
   seconds.after = BackwardSeconds(0, done, work.batch_size);
   WaitForHost(work, seconds);
-  return seconds;
+  return {std::move(seconds)};
 }
 
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing) {
@@ -231,12 +243,13 @@ StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing) {
     assert(idle >= 0 && decode[w] >= 0);
     communication[w] = idle - std::min(idle, slowest - free[w]);
   }
-  const auto fill = [&](TimeNs compute, TimeNs enc, TimeNs dec, TimeNs comm) {
-    return StepSplit{compute, enc, dec, comm, timing.total - compute - enc - dec - comm};
+  const auto fill = [&](TimeNs compute, TimeNs enc, TimeNs dec, TimeNs comm, TimeNs hidden) {
+    return StepSplit{compute, enc, dec, comm, timing.total - compute - enc - dec - comm, hidden};
   };
   const int c = splits.critical_worker;
-  splits.critical = fill(step.compute[c], encode[c], decode[c], communication[c]);
-  splits.mean = fill(MeanNs(step.compute), MeanNs(encode), MeanNs(decode), MeanNs(communication));
+  splits.critical = fill(step.compute[c], encode[c], decode[c], communication[c], timing.hidden[c]);
+  splits.mean = fill(MeanNs(step.compute), MeanNs(encode), MeanNs(decode), MeanNs(communication),
+                     MeanNs(timing.hidden));
   return splits;
 }
 

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -36,6 +39,16 @@ class Clock : public StepClock {
   const Profile& profile() const { return profile_; }
 
  private:
+  // PassSeconds are the seconds of each operation in one pass of a batch.
+  struct PassSeconds {
+    std::vector<double> forward, backward;
+  };
+  // What was computed once for each batch size, by whatever thread came first.
+  struct Memory {
+    std::mutex mutex;
+    std::map<int64_t, PassSeconds> passes;
+  };
+  const PassSeconds& PassesOf(int64_t batch_size) const;
   // Return the seconds of an operation in one pass. The backward pass includes what is computed
   // again.
   double ForwardOf(const OperationCost& operation, int64_t batch_size) const;
@@ -53,7 +66,7 @@ class Clock : public StepClock {
   // Returns the operation down to which the backward pass runs for a bucket, from `done`.
   size_t FirstOperation(const BucketWork& bucket, size_t done) const;
   double WorkSeconds(const WorkList& work) const;
-  StepSeconds SecondsOf(const StepWork& work, int worker) const override;
+  std::vector<StepSeconds> SecondsOf(const StepWork& work) const override;
 
   Profile profile_;
   std::vector<std::string> update_kernels_;
@@ -63,6 +76,7 @@ class Clock : public StepClock {
   size_t first_trained_ =
       0;  // first operation with parameters; those before it have no backward pass
   int64_t elements_ = 0;
+  std::shared_ptr<Memory> memory_ = std::make_shared<Memory>();  // never null; copies share it
 };
 
 // A StepSplit says where a step's time went at one worker, in nanoseconds. The five parts add up to
@@ -76,6 +90,8 @@ struct StepSplit {
   // The device is idle because of slower workers: before the slowest had its gradients ready, and
   // from this worker's finish to the barrier.
   TimeNs wait = 0;
+  // Hidden transfers: a collective was carried while the device ran. This is no part of the step.
+  TimeNs hidden = 0;
   TimeNs Total() const { return compute + encode + decode + communication + wait; }
 };
 

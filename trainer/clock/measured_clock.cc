@@ -28,8 +28,15 @@ std::vector<TimeNs> MeasuredClock::ComputeTimes(int64_t step, int64_t, int64_t,
   return times;
 }
 
-StepSeconds MeasuredClock::SecondsOf(const StepWork& work, int worker) const {
+std::vector<StepSeconds> MeasuredClock::SecondsOf(const StepWork& work) const {
   const TraceStep& traced = steps_.At(work.step);
+  std::vector<StepSeconds> all;
+  for (int w = 0; w < work.workers; ++w) all.push_back(SecondsAt(work, traced, w));
+  return all;
+}
+
+StepSeconds MeasuredClock::SecondsAt(const StepWork& work, const TraceStep& traced,
+                                     int worker) const {
   if (codec_) return PricedSecondsOf(work, traced, worker);
   StepSeconds seconds;
   double done = 0;

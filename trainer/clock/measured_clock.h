@@ -34,7 +34,8 @@ class MeasuredClock : public StepClock {
                                    std::span<const double> factors) const override;
 
  private:
-  StepSeconds SecondsOf(const StepWork& work, int worker) const override;
+  std::vector<StepSeconds> SecondsOf(const StepWork& work) const override;
+  StepSeconds SecondsAt(const StepWork& work, const TraceStep& traced, int worker) const;
   StepSeconds PricedSecondsOf(const StepWork& work, const TraceStep& traced, int worker) const;
 
   TraceSteps steps_;

@@ -123,8 +123,10 @@ PricedStep StepClock::Price(const StepWork& work, std::span<const double> factor
                             TimeNs decided) const {
   CheckFactors(factors, work.workers);
   PricedStep step = Unpriced(work, options_);
+  const std::vector<StepSeconds> all = SecondsOf(work);
+  assert(all.size() == 1 || all.size() == static_cast<size_t>(work.workers));
   for (int w = 0; w < work.workers; ++w) {
-    const StepSeconds seconds = SecondsOf(work, w);
+    const StepSeconds& seconds = all[all.size() == 1 ? 0 : w];
     assert(seconds.buckets.size() == work.buckets.size());
     WorkerPricing pricing(seconds, w, factors.empty() ? 1.0 : factors[w], step);
     if (work.TakesPart(w)) {

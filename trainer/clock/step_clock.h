@@ -68,8 +68,9 @@ class StepClock {
   virtual std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                            std::span<const double> factors) const = 0;
 
-  // Returns the device seconds of a step at a worker that is not slowed down.
-  virtual StepSeconds SecondsOf(const StepWork& work, int worker) const = 0;
+  // Returns the device seconds of a step at workers that are not slowed down: one entry for each
+  // worker, or a single one that holds for all.
+  virtual std::vector<StepSeconds> SecondsOf(const StepWork& work) const = 0;
 
  protected:
   StepClock(const StepClock&) = default;

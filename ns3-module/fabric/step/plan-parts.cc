@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "plan-index.h"
+#include "spans.h"
 
 #include <algorithm>
 #include <numeric>
@@ -11,28 +12,6 @@ namespace legacy::fabric
 
 namespace
 {
-
-/// A Span is a time from `begin` to `end`, in which something ran.
-struct Span
-{
-    TimeNs begin;
-    TimeNs end;
-};
-
-/// Returns the length of the union of spans.
-TimeNs Union(std::vector<Span> spans)
-{
-    std::sort(
-        spans.begin(), spans.end(), [](const Span& a, const Span& b) { return a.begin < b.begin; });
-    TimeNs length = 0;
-    TimeNs covered = 0; // end of what has been counted
-    for (const Span& span : spans)
-    {
-        length += std::max<TimeNs>(0, span.end - std::max(covered, span.begin));
-        covered = std::max(covered, span.end);
-    }
-    return length;
-}
 
 /// A RankAccount finds the parts of one rank.
 class RankAccount
@@ -200,7 +179,7 @@ void RankAccount::ChargeHidden()
     }
     for (size_t stream = 0; stream < busy.size(); ++stream)
     {
-        m_parts.hidden[stream] = Union(std::move(busy[stream])) - m_parts.exposed[stream];
+        m_parts.hidden[stream] = Length(Union(std::move(busy[stream]))) - m_parts.exposed[stream];
     }
 }
 

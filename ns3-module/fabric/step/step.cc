@@ -1,7 +1,9 @@
 #include "step.h"
 
 #include "build-ddp.h"
+#include "spans.h"
 
+#include <algorithm>
 #include <cassert>
 #include <optional>
 
@@ -25,11 +27,64 @@ TimeNs TimeAfterBackwardPass(const StepRole& role, int rank)
     return sum;
 }
 
-/// Returns the times of a plan in the words of buckets.
-StepTiming TimingOf(const DdpPlan& ddp, const StepRole& role, const PlanTiming& plan)
+/// Returns when all members of each collective of a role had begun it, by operation.
+std::vector<TimeNs> AllBegan(const StepPlan& plan, const PlanTiming& timing)
 {
+    const std::vector<StepOperation>& operations = plan.roles[0].operations;
+    std::vector<TimeNs> began(operations.size(), 0);
+    for (size_t i = 0; i < operations.size(); ++i)
+    {
+        if (operations[i].kind != OperationKind::Collective)
+        {
+            continue;
+        }
+        const std::vector<TimeNs>& begin = timing.roles[0][i].begin;
+        const std::vector<int>& members = plan.collectives[operations[i].collective[0]].members;
+        for (int member : members)
+        {
+            began[i] = std::max(began[i], begin[member]);
+        }
+        if (members.empty())
+        {
+            began[i] = *std::max_element(begin.begin(), begin.end());
+        }
+    }
+    return began;
+}
+
+/// Returns StepTiming::hidden.
+std::vector<TimeNs> HiddenTimes(const StepPlan& plan, const PlanTiming& timing)
+{
+    const std::vector<StepOperation>& operations = plan.roles[0].operations;
+    const std::vector<TimeNs> began = AllBegan(plan, timing);
+    std::vector<TimeNs> hidden;
+    for (int rank : plan.roles[0].ranks)
+    {
+        std::vector<Span> carried;
+        std::vector<Span> busy;
+        for (size_t i = 0; i < operations.size(); ++i)
+        {
+            const OperationTiming& times = timing.roles[0][i];
+            if (operations[i].kind == OperationKind::Segment)
+            {
+                busy.push_back({times.begin[rank], times.end[rank]});
+            }
+            else if (operations[i].kind == OperationKind::Collective)
+            {
+                carried.push_back({began[i], times.end[rank]});
+            }
+        }
+        hidden.push_back(Overlap(Union(std::move(carried)), Union(std::move(busy))));
+    }
+    return hidden;
+}
+
+/// Returns the times of a plan in the words of buckets.
+StepTiming TimingOf(const DdpPlan& ddp, const StepPlan& plan, const PlanTiming& times)
+{
+    const StepRole& role = plan.roles[0];
     StepTiming timing;
-    const std::vector<OperationTiming>& operations = plan.roles[0];
+    const std::vector<OperationTiming>& operations = times.roles[0];
     timing.buckets.reserve(ddp.buckets.size());
     for (const DdpPlan::Bucket& bucket : ddp.buckets)
     {
@@ -44,8 +99,9 @@ StepTiming TimingOf(const DdpPlan& ddp, const StepRole& role, const PlanTiming& 
     {
         timing.decodeBusy.push_back(TimeAfterBackwardPass(role, rank));
     }
-    timing.finish = plan.finish;
-    timing.total = plan.total;
+    timing.hidden = HiddenTimes(plan, times);
+    timing.finish = times.finish;
+    timing.total = times.total;
     return timing;
 }
 
@@ -74,7 +130,7 @@ const StepTiming& StepGraph::Timing() const
     assert(Done());
     if (!m_buckets->timing)
     {
-        m_buckets->timing = TimingOf(m_buckets->ddp, Plan().roles[0], Times());
+        m_buckets->timing = TimingOf(m_buckets->ddp, Plan(), Times());
     }
     return *m_buckets->timing;
 }

@@ -70,6 +70,9 @@ struct StepTiming
     std::vector<BucketTiming> buckets;
     std::vector<TimeNs> finish;     ///< end of each worker; the step ends at the largest
     std::vector<TimeNs> decodeBusy; ///< device time that each worker spent after deviceFree
+    /// Time in which a collective of each worker was carried while its device ran. A collective is
+    /// carried from the time at which all of its members have begun it.
+    std::vector<TimeNs> hidden;
     TimeNs total = 0;
     EngineCounters counters; ///< counters of this step alone
     /// Counters of this step alone, except maxQueueBytes, which counts its warm-up too.

@@ -223,7 +223,7 @@ class PlanWriter {
                  const StepStart& start) {
     if (!work.active_workers.empty()) throw NoClosedForm{"not all workers are active"};
     const PricedStep priced = timing.Price(clock, work, start);
-    const StepSeconds seconds = clock.SecondsOf(work, 0);
+    const StepSeconds seconds = clock.SecondsOf(work).front();
     json buckets = json::array(), sizes = json::array();
     for (size_t b = 0; b < seconds.buckets.size(); ++b) {
       const StepSeconds::Bucket& bucket = seconds.buckets[b];

@@ -71,6 +71,9 @@ TEST(Step, ByHand) {
   EXPECT_EQ(timing.buckets[1].done, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.finish, (std::vector<TimeNs>{5'700, 10'050}));
   EXPECT_EQ(timing.decodeBusy, (std::vector<TimeNs>{500, 450}));
+  // Bucket 0 is carried from 500, when both have begun it. Worker 0's device runs until 4500 and
+  // decodes bucket 0 while bucket 1 is carried; worker 1's device is free at 600.
+  EXPECT_EQ(timing.hidden, (std::vector<TimeNs>{4'000 + 300, 100}));
   EXPECT_EQ(timing.total, 10'050);
   EXPECT_EQ(timing.counters.flows, 5u);
   EXPECT_EQ(timing.links[0].bytes, 3'000);
@@ -368,6 +371,7 @@ TEST(Step, CollectivesSlowTheBackwardPassThatTheyOverlap) {
   EXPECT_EQ(slowed.buckets[1].callDone[0], (std::vector<TimeNs>{15'333, 15'333}));
   EXPECT_EQ(slowed.total, 15'433);
   EXPECT_EQ(slowed.decodeBusy, alone.decodeBusy);
+  EXPECT_EQ(slowed.hidden, (std::vector<TimeNs>{4'150, 4'150})) << "the gather, and decoding";
   traffic.contention = -1;
   EXPECT_THROW(network.Time(traffic), Error);
 }

@@ -418,6 +418,7 @@ TEST(SplitStep, ByHand) {
   step.traffic.deviceFree = {80, 160};
   fabric::StepTiming timing;
   timing.decodeBusy = {15, 15};
+  timing.hidden = {60, 41};
   timing.finish = {290, 300};
   timing.total = 300;
   const StepSplits splits = SplitStep(step, timing);
@@ -433,6 +434,8 @@ TEST(SplitStep, ByHand) {
   EXPECT_EQ(splits.mean.communication, (115 + 125) / 2);
   EXPECT_EQ(splits.mean.wait, (80 + 10 + 0) / 2);
   EXPECT_EQ(splits.mean.Total(), 300);
+  EXPECT_EQ(critical.hidden, 41);
+  EXPECT_EQ(splits.mean.hidden, 50);
 }
 
 TEST(SplitStep, AddsUpOnAFabric) {
