@@ -30,6 +30,9 @@ std::string FormatRate(int64_t bits_per_second);
 std::string FormatTime(TimeNs time);
 std::string FormatBytes(int64_t bytes);
 
+// Returns a time in seconds, correctly rounded: its shortest text has no more digits than the time.
+inline double InSeconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
+
 // Returns a / b rounded up, for a >= 0 and b > 0.
 constexpr int64_t CeilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

@@ -32,8 +32,8 @@ constexpr int kStepsPerEpoch = 100;
 void Knapsack(benchmark::State& state, std::optional<Aim> aim) {
   const auto units = static_cast<size_t>(state.range(0));
   const auto options = static_cast<size_t>(state.range(1));
-  OptionTable errors(units, options);
-  OptionTable bytes(units, options);
+  ChoiceTable errors(units, options);
+  ChoiceTable bytes(units, options);
   RandomStream stream({.seed = 1});
   for (size_t unit = 0; unit < units; ++unit) {
     double error = 1 + stream.Uniform();

@@ -56,7 +56,7 @@ WorkList AnnouncedPolicy::LocalWork() const {
   return work;
 }
 
-OptionTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) const {
+ChoiceTable AnnouncedPolicy::SquaredErrors(std::span<const float> gradient) const {
   return grid_.SquaredErrors(gradient, {.seed = context_.seed,
                                         .step = static_cast<uint64_t>(step_.step),
                                         .worker = 0,

@@ -55,7 +55,7 @@ class AnnouncedPolicy : public Policy {
   const Choices& choices() const { return choices_; }
   int64_t elements() const { return elements_; }
   // Returns the grid's squared errors of worker 0's `gradient` in this step.
-  OptionTable SquaredErrors(std::span<const float> gradient) const;
+  ChoiceTable SquaredErrors(std::span<const float> gradient) const;
   // Returns the work of a kernel's pass over the gradient of every unit.
   Work PassOver(const std::string& kernel) const;
   // Returns the work of clearing the sum of GradientSum, which is not a launch.

@@ -27,7 +27,7 @@ void ExposedCost::AddWork(double amount, double seconds) {
   amount_seconds_ += from_mean * (seconds - mean_seconds_);
 }
 
-void ExposedCost::Price(const OptionTable& work, OptionTable& bytes) const {
+void ExposedCost::Price(const ChoiceTable& work, ChoiceTable& bytes) const {
   if (!measured_) return;
   const double slope = bytes_bytes_ > 0 ? bytes_seconds_ / bytes_bytes_ : 0;
   const double rate = amount_amount_ > 0 ? std::max(0.0, amount_seconds_ / amount_amount_) : 0;

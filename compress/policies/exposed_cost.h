@@ -26,7 +26,7 @@ class ExposedCost {
   void AddWork(double amount, double seconds);
   // Converts bytes and multiply-adds of options to seconds; leaves bytes unchanged if nothing was
   // added.
-  void Price(const OptionTable& work, OptionTable& bytes) const;
+  void Price(const ChoiceTable& work, ChoiceTable& bytes) const;
   // Clears bytes; the cost of work is kept.
   void Clear();
 

@@ -110,7 +110,7 @@ class Flexible : public AnnouncedPolicy {
   Sight last_;
   // Results of the last measurement, for the search and for the log.
   std::vector<Outlook> outlooks_;  // one per option
-  OptionTable errors_{0, 0};
+  ChoiceTable errors_{0, 0};
   std::vector<double> energies_;  // energy of each unit; 0 for units sent whole
   std::string reason_;
 };

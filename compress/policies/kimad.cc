@@ -79,7 +79,7 @@ class Kimad : public AnnouncedPolicy {
 
   KimadOptions options_;
   GradientSum gradient_;  // gradient of the deciding step
-  OptionTable bytes_;
+  ChoiceTable bytes_;
   double bandwidth_ = 0;    // bytes per second; 0: not measured yet
   double seconds_ = 0;      // communication time of a step; 0: not known yet
   double decided_at_ = 0;   // bandwidth of the last decision; 0: it kept the anchor
@@ -110,7 +110,7 @@ Choices Kimad::Choose() {
   decided_at_ = bandwidth_;
   const double budget = Budget();
   if (!options_.knapsack) return Uniform(budget);
-  const OptionTable errors = SquaredErrors(gradient_.TakeMean());
+  const ChoiceTable errors = SquaredErrors(gradient_.TakeMean());
   gradient_.Clear();
   const auto found = SolveKnapsack(bytes_, errors, budget, options_.steps);
   return found ? *found : LeastOf(bytes_, errors);

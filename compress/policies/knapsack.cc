@@ -65,7 +65,7 @@ void AddUnit(std::span<const Item> items, std::span<const int32_t> before, std::
 
 // Returns the unit in which costs are whole numbers: 1 if that is exact, otherwise a unit in which
 // the dearest choice costs 2^30.
-double CostUnit(const OptionTable& costs) {
+double CostUnit(const ChoiceTable& costs) {
   double dearest = 0;
   bool whole = true;
   for (size_t unit = 0; unit < costs.units; ++unit) {
@@ -83,7 +83,7 @@ double CostUnit(const OptionTable& costs) {
   return dearest / (kLargestSum - static_cast<double>(costs.units));
 }
 
-std::vector<Item> ItemsOf(const OptionTable& weights, const OptionTable& costs, size_t unit,
+std::vector<Item> ItemsOf(const ChoiceTable& weights, const ChoiceTable& costs, size_t unit,
                           double step, int64_t steps, double cost_unit) {
   std::vector<Item> items;
   for (size_t option = 0; option < weights.options; ++option) {
@@ -101,14 +101,14 @@ std::vector<Item> ItemsOf(const OptionTable& weights, const OptionTable& costs, 
 
 }  // namespace
 
-double SumOf(const OptionTable& table, std::span<const uint8_t> choices) {
+double SumOf(const ChoiceTable& table, std::span<const uint8_t> choices) {
   assert(choices.size() == table.units);
   double sum = 0;
   for (size_t unit = 0; unit < table.units; ++unit) sum += table.At(unit, choices[unit]);
   return sum;
 }
 
-std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTable& costs,
+std::optional<Choices> SolveKnapsack(const ChoiceTable& weights, const ChoiceTable& costs,
                                      double budget, int64_t steps) {
   assert(weights.units == costs.units && weights.options == costs.options);
   assert(weights.options <= 256 && budget > 0 && std::isfinite(budget) && steps > 0);
@@ -135,7 +135,7 @@ std::optional<Choices> SolveKnapsack(const OptionTable& weights, const OptionTab
   return choices;
 }
 
-Choices LeastOf(const OptionTable& values, const OptionTable& second) {
+Choices LeastOf(const ChoiceTable& values, const ChoiceTable& second) {
   const auto rank = [](double value) {
     return std::isnan(value) ? std::numeric_limits<double>::infinity() : value;
   };
@@ -153,7 +153,7 @@ Choices LeastOf(const OptionTable& values, const OptionTable& second) {
   return choices;
 }
 
-Choices CheapestWithinError(const OptionTable& errors, const OptionTable& costs,
+Choices CheapestWithinError(const ChoiceTable& errors, const ChoiceTable& costs,
                             std::span<const uint8_t> reference, double alpha, int64_t steps) {
   const Choices kept(reference.begin(), reference.end());
   const double budget = alpha * SumOf(errors, reference);

@@ -41,7 +41,7 @@ std::optional<double> ParsePercent(std::string_view number) {
   return value ? std::optional(*value / 100) : std::nullopt;
 }
 
-double ParseFraction(const std::string& text) {
+double DensityOf(const std::string& text) {
   const bool percent = text.ends_with('%');
   const auto value =
       percent ? ParsePercent(std::string_view(text).substr(0, text.size() - 1)) : ParseNumber(text);
@@ -175,7 +175,7 @@ std::vector<std::vector<double>> ParseSchedule(std::string_view text, ScheduleUn
   for (const std::string& phase : Split(text, '/')) {
     parameters.emplace_back();
     for (const std::string& value : Split(phase, ',')) {
-      parameters.back().push_back(unit == ScheduleUnit::kFraction ? ParseFraction(value)
+      parameters.back().push_back(unit == ScheduleUnit::kFraction ? DensityOf(value)
                                                                   : ParseRaw(value));
     }
   }

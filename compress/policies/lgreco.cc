@@ -98,16 +98,16 @@ class Lgreco : public AnnouncedPolicy {
  private:
   int64_t StepsToDecision() const;
   bool Accumulates() const { return StepsToDecision() < options_.accumulate; }
-  OptionTable Errors(std::span<const float> gradient) const;
+  ChoiceTable Errors(std::span<const float> gradient) const;
   Choices Reference(std::span<const float> gradient);
-  void Explain(const OptionTable& errors, const OptionTable& costs, const Choices& reference,
+  void Explain(const ChoiceTable& errors, const ChoiceTable& costs, const Choices& reference,
                const Choices& chosen);
 
   std::string name_;
   LgrecoOptions options_;
   Choices anchor_;
   GradientSum gradients_;
-  OptionTable work_;  // work of the grid's options
+  ChoiceTable work_;  // work of the grid's options
   Choices used_;      // choices in this step
   ExposedCost exposed_;
   CriticalRegimes regimes_;
@@ -145,8 +145,8 @@ void Lgreco::OnFeedback(const StepFeedback& feedback) {
   gradients_.CountStep();
 }
 
-OptionTable Lgreco::Errors(std::span<const float> gradient) const {
-  OptionTable errors = SquaredErrors(gradient);
+ChoiceTable Lgreco::Errors(std::span<const float> gradient) const {
+  ChoiceTable errors = SquaredErrors(gradient);
   if (options_.metric == ErrorMetric::kSquared) return errors;
   for (size_t unit = 0; unit < errors.units; ++unit) {
     double norm = 1;
@@ -181,9 +181,9 @@ Choices Lgreco::Reference(std::span<const float> gradient) {
 Choices Lgreco::Choose() {
   const std::span<const float> gradient = gradients_.TakeMean();
   const Choices reference = Reference(gradient);
-  OptionTable costs = grid().Bytes();
+  ChoiceTable costs = grid().Bytes();
   if (options_.time_cost) exposed_.Price(work_, costs);
-  const OptionTable errors = Errors(gradient);
+  const ChoiceTable errors = Errors(gradient);
   gradients_.Clear();
   exposed_.Clear();
   Choices chosen = CheapestWithinError(errors, costs, reference, options_.alpha, options_.steps);
@@ -191,7 +191,7 @@ Choices Lgreco::Choose() {
   return chosen;
 }
 
-void Lgreco::Explain(const OptionTable& errors, const OptionTable& costs, const Choices& reference,
+void Lgreco::Explain(const ChoiceTable& errors, const ChoiceTable& costs, const Choices& reference,
                      const Choices& chosen) {
   grounds_.clear();
   const double budget = options_.alpha * SumOf(errors, reference);

@@ -127,8 +127,8 @@ Choices ParameterGrid::Nearest(double factor) const {
   return choices;
 }
 
-OptionTable ParameterGrid::Bytes() const {
-  OptionTable table(Units(), options_);
+ChoiceTable ParameterGrid::Bytes() const {
+  ChoiceTable table(Units(), options_);
   for (size_t unit = 0; unit < Units(); ++unit) {
     for (size_t option = 0; option < options_; ++option) {
       const double parameter = Parameter(unit, option);
@@ -150,8 +150,8 @@ WorkList ParameterGrid::ErrorWork() const {
   return work;
 }
 
-OptionTable ParameterGrid::Work() const {
-  OptionTable table(Units(), options_);
+ChoiceTable ParameterGrid::Work() const {
+  ChoiceTable table(Units(), options_);
   if (scheme_->Parameter().Kind() != ParameterKind::kRank) return table;
   for (size_t unit = 0; unit < Units(); ++unit) {
     for (size_t option = 0; option < options_; ++option) {
@@ -163,9 +163,9 @@ OptionTable ParameterGrid::Work() const {
   return table;
 }
 
-OptionTable ParameterGrid::SquaredErrors(std::span<const float> values,
+ChoiceTable ParameterGrid::SquaredErrors(std::span<const float> values,
                                          const RandomKey& random) const {
-  OptionTable table(Units(), options_);
+  ChoiceTable table(Units(), options_);
   for (size_t unit = 0; unit < Units(); ++unit) {
     if (!compressed_[unit]) continue;
     const Unit& shape = units_[unit];

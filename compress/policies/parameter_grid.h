@@ -46,13 +46,13 @@ class ParameterGrid {
   Choices Nearest(double factor) const;
 
   // Returns the bytes that one worker sends: 4 per value if a message's length depends on the data.
-  OptionTable Bytes() const;
+  ChoiceTable Bytes() const;
   // Returns the multiply-adds of a product that grow with the parameter, for ranks; 0 for all other
   // parameters.
-  OptionTable Work() const;
+  ChoiceTable Work() const;
   // Returns ||x - C(x)||^2, where x is `values`, flat as the units are in the model; 0 if the unit
   // is sent whole with that parameter. `random` is completed with each unit's number.
-  OptionTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
+  ChoiceTable SquaredErrors(std::span<const float> values, const RandomKey& random) const;
   // Returns the device work of SquaredErrors.
   WorkList ErrorWork() const;
 

@@ -2,6 +2,7 @@
 
 #include "base/option_forms.h"
 #include "base/programs/program.h"
+#include "compress/policies/legacy_table_options.h"
 
 namespace legacy {
 namespace {
@@ -66,30 +67,9 @@ OptionTable<CodecOptions> OptionsOfCodecs() {
 }
 
 OptionTable<CodecOptions> OptionsOfSchedules() {
-  const OptionTable<LegacyTable> rows = {
-      Text<&LegacyTable::schedule>("levels", "--levels", "10%,0.5%/1%,0.05%",
-                                   "densities: ',' separates layer sizes (small first), '/' "
-                                   "separates phases [solved from the codec's parameter]"),
-      Integers<&LegacyTable::splits>(
-          "splits", "--splits",
-          "layer sizes, in elements, at which the density changes [the size below which "
-          "--split-share of the elements lie]"),
-      Fraction<&LegacyTable::split_share>(
-          "split-share", "--split-share",
-          "share of all elements that lies in layers below the default split"),
-      Text<&LegacyTable::phase_bounds>("phase-bounds", "--phase-bounds", "100,200|30%,60%",
-                                       "steps, or fractions of the training, at which phases end "
-                                       "[phases of equal length]"),
-      Switch<&LegacyTable::closed_right>(
-          "closed-right", "--closed-right",
-          "count a step on a phase bound to the phase that ends there"),
-      Text<&LegacyTable::volume>("volume", "--volume", "elements|bytes|off",
-                                 "measure in which the densities are scaled to the uniform "
-                                 "parameter's volume; off: use them as given"),
-  };
   OptionTable<CodecOptions> options;
   AddTableOfPart(
-      options, rows, [](auto& whole) -> auto& { return whole.run.table; });
+      options, LegacyTableOptions(), [](auto& whole) -> auto& { return whole.run.table; });
   return options;
 }
 

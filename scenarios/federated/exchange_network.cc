@@ -135,7 +135,7 @@ PairPath ExchangeNetwork::Path(std::pair<int, int> ends) const {
   for (const fabric::LinkShare& hop : path.shares) {
     const auto rate = static_cast<double>(topology.MeanRate(hop.link));
     path.seconds_per_byte = std::max(path.seconds_per_byte, hop.share * 8 / rate);
-    path.delay += hop.share * Seconds(topology.LinkOf(hop.link).delay);
+    path.delay += hop.share * InSeconds(topology.LinkOf(hop.link).delay);
     path.links += hop.share;
     path.usd_per_gb += hop.share * topology.PortOf(hop.link).usdPerGb;
   }

@@ -96,9 +96,9 @@ PlannedRound RoundAt(TimeNs start, int64_t version, int64_t clients) {
 void AddExchange(const fabric::StepTraffic& traffic, const fabric::StepTiming& timing,
                  PlannedRound& round) {
   round.row.end = Later(round.row.end, timing.total);
-  round.client_seconds += Seconds(timing.total) * static_cast<double>(traffic.workers);
+  round.client_seconds += InSeconds(timing.total) * static_cast<double>(traffic.workers);
   round.counted_seconds = round.client_seconds;
-  for (const TimeNs work : traffic.deviceFree) round.work_seconds += Seconds(work);
+  for (const TimeNs work : traffic.deviceFree) round.work_seconds += InSeconds(work);
 }
 
 // The rounds of a plan, which are all equal.
@@ -142,7 +142,7 @@ class PlannedExchange : public ExchangeRun {
   // Writes the closed form and the figures of the clients.
   void Describe(ExchangeFigures& figures) const {
     if (figures.worst.rateBps > 0) {
-      figures.closed_form_seconds = Seconds(fabric::ClosedFormTime(
+      figures.closed_form_seconds = InSeconds(fabric::ClosedFormTime(
           traffic_.buckets[0].calls[0].collective, figures.worst, network().Transport()));
     }
     const std::vector<int>& order = network().Order();
@@ -150,7 +150,7 @@ class PlannedExchange : public ExchangeRun {
     figures.work_seconds.resize(order.size());
     for (size_t rank = 0; rank < order.size(); ++rank) {
       figures.sent_bytes[order[rank]] = sent_[rank];
-      figures.work_seconds[order[rank]] = Seconds(traffic_.deviceFree[rank]);
+      figures.work_seconds[order[rank]] = InSeconds(traffic_.deviceFree[rank]);
     }
   }
 
@@ -180,7 +180,7 @@ const PlannedRound* ExchangeRun::Next() {
   PlannedRound round = RoundAt(now_, ++plan_.versions, network_.Ranks());
   double synchronisation = 0;
   for (AlikeRounds& alike : sent_) synchronisation += Exchange(alike, round);
-  round.cost.usd_hours = Seconds(round.row.end - round.row.start) / 3600 * usd_per_hour_;
+  round.cost.usd_hours = InSeconds(round.row.end - round.row.start) / 3600 * usd_per_hour_;
   now_ = round.row.end;
   plan_.link_usd += round.cost.usd_up;
   plan_.exchange->synchronisation.push_back(synchronisation);
@@ -209,9 +209,9 @@ double ExchangeRun::Exchange(AlikeRounds& alike, PlannedRound& round) {
   round.cost.usd_up += UsdOf(network_.Topology(), timing.links);
   fabric::Add(links_, timing.links);
   for (size_t rank = 0; rank < plan_.clients.size(); ++rank) {
-    plan_.clients[network_.Order()[rank]].busy_seconds += Seconds(timing.finish[rank]);
+    plan_.clients[network_.Order()[rank]].busy_seconds += InSeconds(timing.finish[rank]);
   }
-  return Seconds(timing.total) - Seconds(*std::ranges::max_element(traffic.deviceFree));
+  return InSeconds(timing.total) - InSeconds(*std::ranges::max_element(traffic.deviceFree));
 }
 
 ExchangedPairs ExchangeRun::AddClients() {
@@ -229,7 +229,8 @@ ExchangedPairs ExchangeRun::AddClients() {
     ClientTotals& client = plan_.clients[i];
     client.tasks = client.counted = plan_.versions;
     client.last_staleness = plan_.versions > 0 ? 0 : -1;
-    client.usd += Seconds(now_) / 3600 * request_.population.UsdPerHourOf(static_cast<int64_t>(i));
+    client.usd +=
+        InSeconds(now_) / 3600 * request_.population.UsdPerHourOf(static_cast<int64_t>(i));
   }
   return pairs;
 }
@@ -241,7 +242,7 @@ Plan ExchangeRun::Finish() {
   plan_.counters = simulator_.Totals();
   if (network_.AsItIs()) {
     links_.resize(network_.Topology().Links().size() * 2);
-    plan_.links = LinksOf(request_, network_.Network(), links_, Seconds(now_));
+    plan_.links = LinksOf(request_, network_.Network(), links_, InSeconds(now_));
   }
   plan_.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();

@@ -33,7 +33,7 @@ Table ExchangeRoundsTable(const PlanRequest& request, const Plan& plan) {
   };
   const ExchangeFigures& exchange = *plan.exchange;
   const auto seconds = [&](size_t i) {
-    return Seconds(plan.rounds[i].row.end - plan.rounds[i].row.start);
+    return InSeconds(plan.rounds[i].row.end - plan.rounds[i].row.start);
   };
   add("round s", true, seconds);
   add("slowest work s", true, [&](size_t i) { return seconds(i) - exchange.synchronisation[i]; });
@@ -71,7 +71,7 @@ Table ExchangeClientsTable(const PlanRequest& request, const Plan& plan) {
                          "MB sent (wire)", "USD"},
               .rows = {}};
   const auto rounds = static_cast<double>(plan.rounds.size());
-  const double all = plan.rounds.empty() ? 0 : Seconds(plan.rounds.back().row.end);
+  const double all = plan.rounds.empty() ? 0 : InSeconds(plan.rounds.back().row.end);
   for (size_t rank = 0; rank < shown; ++rank) {
     const auto client = static_cast<size_t>(request.exchange->order[rank]);
     const fabric::Client drawn = request.population.At(static_cast<int64_t>(client));

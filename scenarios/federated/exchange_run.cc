@@ -163,11 +163,11 @@ class TrainedRounds : public ExchangeRun {
       task.figures.local_steps += work_.local_steps[static_cast<size_t>(rank)];
     }
     const StepSplit split = SplitStep(priced_, timing).mean;
-    split_.compute += Seconds(split.compute);
-    split_.encode += Seconds(split.encode);
-    split_.decode += Seconds(split.decode);
-    split_.communication += Seconds(split.communication);
-    split_.wait += Seconds(split.wait);
+    split_.compute += InSeconds(split.compute);
+    split_.encode += InSeconds(split.encode);
+    split_.decode += InSeconds(split.decode);
+    split_.communication += InSeconds(split.communication);
+    split_.wait += InSeconds(split.wait);
     for (const fabric::BucketTraffic& bucket : priced_.traffic.buckets) {
       for (const fabric::CallTraffic& call : bucket.calls) {
         split_.nic_bytes += NicBytes(call.collective);

@@ -18,8 +18,6 @@
 
 namespace legacy {
 
-inline double Seconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
-
 // A PlanRemedy changes a plan, to show what it would save.
 struct PlanRemedy {
   double down_rates = 1;  // factors on rates of access lines

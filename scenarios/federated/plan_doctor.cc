@@ -36,13 +36,13 @@ PlanRemedies ExchangeRemedies(const PlanRequest& request) {
 Remedy Timed(Remedy remedy, const Plan& plan) {
   std::vector<double> seconds;
   for (const PlannedRound& planned : plan.rounds) {
-    seconds.push_back(Seconds(planned.row.end - planned.row.start));
+    seconds.push_back(InSeconds(planned.row.end - planned.row.start));
   }
   remedy.figures = {"-", "-", "-"};
   if (seconds.empty()) return remedy;
   remedy.total = std::llround(Median(seconds) * 1e9);
   remedy.figures = {Figure(analysis::Quantile(seconds, 0.95)),
-                    Figure(Seconds(plan.rounds.back().row.end)), Figure(plan.link_usd)};
+                    Figure(InSeconds(plan.rounds.back().row.end)), Figure(plan.link_usd)};
   return remedy;
 }
 
@@ -108,7 +108,7 @@ analysis::Table RemedyTable(const Diagnosis& diagnosis) {
       .rows = {}};
   const auto add = [&](const Remedy& remedy) {
     const bool known = remedy.total > 0;
-    std::vector<std::string> row{remedy.change, known ? Figure(Seconds(remedy.total)) : "-",
+    std::vector<std::string> row{remedy.change, known ? Figure(InSeconds(remedy.total)) : "-",
                                  known ? analysis::Percent(remedy.gain) : "-"};
     std::ranges::copy(remedy.figures, std::back_inserter(row));
     table.rows.push_back(std::move(row));

@@ -59,7 +59,7 @@ const PlannedRound& GanttRound(const Plan& plan, int64_t wanted) {
     const PlannedRound& round = plan.rounds[i];
     if (round.first_task + round.tasks > kept) continue;
     rounds.push_back(i);
-    seconds.push_back(Seconds(round.row.end - round.row.start));
+    seconds.push_back(InSeconds(round.row.end - round.row.start));
   }
   if (rounds.empty() || wanted > static_cast<int64_t>(rounds.size())) {
     throw Error("--gantt", std::to_string(wanted),

@@ -37,7 +37,7 @@ class LinkSums {
     row.drops += counters.drops;
     row.marks += counters.marks;
     row.max_queue_bytes = std::max(row.max_queue_bytes, counters.maxQueueBytes);
-    row.busy_seconds += Seconds(counters.busy);
+    row.busy_seconds += InSeconds(counters.busy);
     row.peak_utilisation = std::max(row.peak_utilisation, counters.peak);
     row.usd += port.usdPerGb * static_cast<double>(counters.bytes) * 1e-9;
   }

@@ -7,7 +7,7 @@ using fabric::TaskFate;
 // Returns nothing for a stage that the task did not reach.
 std::optional<double> TimeCell(TimeNs time) {
   if (time == kNever) return std::nullopt;
-  return Seconds(time);
+  return InSeconds(time);
 }
 
 }  // namespace
@@ -22,8 +22,8 @@ analysis::RoundRow RowOf(const PlannedRound& round) {
   const auto fate = [&](TaskFate which) { return from.fates[static_cast<size_t>(which)]; };
   analysis::RoundRow row;
   row.version = from.version;
-  row.start = Seconds(from.start);
-  row.end = Seconds(from.end);
+  row.start = InSeconds(from.start);
+  row.end = InSeconds(from.end);
   row.wanted = from.wanted;
   row.started = from.started;
   row.counted = fate(TaskFate::Counted);
@@ -43,10 +43,10 @@ analysis::RoundRow RowOf(const PlannedRound& round) {
   row.client_seconds = round.client_seconds;
   if (from.critical) {
     row.critical_client = from.critical->client;
-    row.critical_dispatched = Seconds(from.critical->times.dispatched);
-    row.critical_downloaded = Seconds(from.critical->times.downloaded);
-    row.critical_worked = Seconds(from.critical->times.worked);
-    row.critical_uploaded = Seconds(from.critical->times.ended);
+    row.critical_dispatched = InSeconds(from.critical->times.dispatched);
+    row.critical_downloaded = InSeconds(from.critical->times.downloaded);
+    row.critical_worked = InSeconds(from.critical->times.worked);
+    row.critical_uploaded = InSeconds(from.critical->times.ended);
   }
   return row;
 }
@@ -56,7 +56,7 @@ analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures)
   row.id = task.id;
   row.client = task.client;
   row.base_version = task.baseVersion;
-  row.dispatched = Seconds(task.times.dispatched);
+  row.dispatched = InSeconds(task.times.dispatched);
   row.downloaded = TimeCell(task.times.downloaded);
   row.worked = TimeCell(task.times.worked);
   const bool uploaded = task.fate == TaskFate::Counted || task.fate == TaskFate::Stale;
@@ -64,7 +64,7 @@ analysis::TaskRow RowOf(const fabric::TaskRow& task, const TaskFigures& figures)
     row.uploaded = TimeCell(task.times.ended);
     row.staleness = task.staleness;
   }
-  row.ended = Seconds(task.times.ended);
+  row.ended = InSeconds(task.times.ended);
   row.end = fabric::NameOf(task.fate);
   row.local_steps = figures.local_steps;
   row.samples = figures.samples;

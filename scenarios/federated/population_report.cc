@@ -103,8 +103,7 @@ std::string PopulationCsv(const fabric::Population& population) {
     text += analysis::CsvLine(
         {std::to_string(number), population.Groups()[client.group].name, *client.region,
          rate(client.down), rate(client.up), std::to_string(client.down.rateBps),
-         std::to_string(client.up.rateBps),
-         analysis::CsvNumber(static_cast<double>(client.delay) * 1e-9),
+         std::to_string(client.up.rateBps), analysis::CsvNumber(InSeconds(client.delay)),
          analysis::CsvNumber(client.down.errorRate), analysis::CsvNumber(client.slowdown),
          *client.profile, std::to_string(client.samples), analysis::CsvNumber(client.usdPerHour),
          analysis::CsvNumber(client.longitude)});

@@ -126,7 +126,7 @@ class PlanWorks : public fabric::TaskWorks {
   TimeNs Predicted(int client) override { return RoundedTime(Predict(client).seconds * 1e9); }
   PredictedTask Predict(int client) {
     const fabric::TaskWork task = workload_.Expected(client);
-    PredictedTask predicted = {.seconds = Seconds(task.work)};
+    PredictedTask predicted = {.seconds = InSeconds(task.work)};
     const auto add = [&](const fabric::LonePath& path, int64_t bytes, fabric::Opening opening) {
       const fabric::LoneTransfer transfer = {.payload = bytes, .streams = task.lanes};
       predicted.seconds += LoneTransferTime(path, transport_, transfer) * 1e-9;
@@ -245,7 +245,7 @@ class ServerRun : public PlanRun, fabric::TaskListener {
       plan_.link_usd += usd * static_cast<double>(links[link].bytes) * 1e-9;
     }
     if (remedy_.AsItIs()) {
-      const double end = plan_.rounds.empty() ? 0 : Seconds(plan_.rounds.back().row.end);
+      const double end = plan_.rounds.empty() ? 0 : InSeconds(plan_.rounds.back().row.end);
       plan_.links = LinksOf(request_, *network_, links, end);
     }
     plan_.wall_seconds =
@@ -279,7 +279,7 @@ class ServerRun : public PlanRun, fabric::TaskListener {
   }
 
   void OnTask(const fabric::TaskRow& row) override {
-    const double seconds = Seconds(row.times.ended - row.times.dispatched);
+    const double seconds = InSeconds(row.times.ended - row.times.dispatched);
     const TaskCost cost = CostOf(row, seconds);
     const int64_t wire_down = request_.transport.WireBytes(row.times.carriedDown);
     const int64_t wire_up = request_.transport.WireBytes(row.times.carriedUp);
@@ -291,7 +291,7 @@ class ServerRun : public PlanRun, fabric::TaskListener {
     round_.cost.usd_hours += cost.usd_hours;
     round_.client_seconds += seconds;
     if (counted) {
-      round_.work_seconds += Seconds(row.times.worked - row.times.downloaded);
+      round_.work_seconds += InSeconds(row.times.worked - row.times.downloaded);
       round_.counted_seconds += seconds;
     }
     ClientTotals& client = plan_.clients[row.client];
@@ -322,7 +322,7 @@ class ServerRun : public PlanRun, fabric::TaskListener {
     next_task_ = static_cast<int64_t>(plan_.short_tasks.size());
     round_.tasks = next_task_ - round_.first_task;
     if (request_.Synchronous()) {
-      round_.counted_seconds = static_cast<double>(row.fates[0]) * Seconds(row.end - row.start);
+      round_.counted_seconds = static_cast<double>(row.fates[0]) * InSeconds(row.end - row.start);
     }
     plan_.rounds.push_back(std::exchange(round_, PlannedRound()));
     round_ended_ = true;

@@ -98,7 +98,7 @@ CostEstimate::Path CostEstimate::PathOf(int source, int destination) const {
     slowest = std::min(slowest, topology.PortOf(link).rateBps);
     round_trip += 2 * topology.LinkOf(link).delay;
   }
-  const double seconds = static_cast<double>(round_trip) * 1e-9;
+  const double seconds = InSeconds(round_trip);
   return {static_cast<double>(route.size()),
           static_cast<double>(slowest) / 8 * seconds / transport.segmentBytes};
 }

@@ -154,7 +154,7 @@ std::vector<ThroughputWindow> EndlessGraph::Windows() const {
     window.start = start;
     window.end = std::min(duration_, start + window_);
     for (size_t f = 0; f < flows_.size(); ++f) {
-      const double seconds = static_cast<double>(window.end - start) * 1e-9;
+      const double seconds = InSeconds(window.end - start);
       window.rates.push_back(8 * states_[f].bytes[windows.size()] / seconds);
       window.active.push_back(flows_[f].start <= start);
     }

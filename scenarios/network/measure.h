@@ -18,8 +18,6 @@
 
 namespace legacy {
 
-inline double InSeconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
-
 // A Measurement is one repetition at one fidelity.
 struct Measurement {
   Fidelity fidelity = Fidelity::kFlow;

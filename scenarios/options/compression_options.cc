@@ -1,18 +1,11 @@
 // The options of compression.
-#include "compress/policies/legacy_table.h"
+#include "compress/policies/legacy_table_options.h"
 #include "scenarios/options/option_forms.h"
 
 namespace legacy {
 namespace {
 
 using namespace option_forms;
-
-void CheckLegacySchedule(const std::string& text, const std::string&) {
-  if (!text.empty()) ParseSchedule(text, ScheduleUnit::kFraction);
-}
-void CheckPhaseBounds(const std::string& text, const std::string&) {
-  ParsePhaseBounds(text, kMany / 2);
-}
 
 ScenarioOption Policies() {
   return Printed<&Scenario::policies>(
@@ -30,6 +23,20 @@ ScenarioOption Policies() {
       [](const std::vector<std::string>& policies) { return Join(policies, ","); });
 }
 
+// Returns LEGACY's options, with what is known of them in trainings.
+OptionTable<LegacyTable> OfTables() {
+  OptionTable<LegacyTable> rows = LegacyTableOptions();
+  for (Option<LegacyTable>& row : rows) {
+    row.properties |= kReadByClients;
+    if (row.key == "levels") row.properties |= kUsual;
+    if (row.key == "volume") {
+      row.help += "; bytes: also solve the anchors of adaptive policies, by pilot trainings";
+    }
+    row.key = "compression." + row.key;
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::vector<ScenarioOption> OptionsOfCompression() {
@@ -37,36 +44,10 @@ std::vector<ScenarioOption> OptionsOfCompression() {
       WithAlias(Policies(), "--methods") | kUsual | kReadByClients,
       Fraction<&Scenario::density>("compression.density", "--density",
                                    "average density of sparse methods over layers and steps") |
-          kUsual | kReadByClients,
-      Text<&Scenario::legacy_schedule, CheckLegacySchedule>(
-          "compression.levels", "--levels", "10%,0.5%/1%,0.05%",
-          "LEGACY's densities: ',' separates layer sizes (small first), '/' separates phases "
-          "(default: solved from the average density)") |
-          kUsual | kReadByClients,
-      Integers<&Scenario::splits>(
-          "compression.splits", "--splits",
-          "layer sizes, in elements, at which LEGACY's density changes (default: the size below "
-          "which --split-share of the elements lie)") |
-          kReadByClients,
-      Fraction<&Scenario::split_share>(
-          "compression.split_share", "--split-share",
-          "share of all elements that lies in layers below LEGACY's default split") |
-          kReadByClients,
-      Text<&Scenario::phase_bounds, CheckPhaseBounds>(
-          "compression.phase_bounds", "--phase-bounds", "100,200|30%,60%",
-          "steps, or fractions of the training, at which LEGACY's phases end (default: phases of "
-          "equal length)") |
-          kReadByClients,
-      Switch<&Scenario::closed_right>(
-          "compression.closed_right", "--closed-right",
-          "count a step on a phase bound to the phase that ends there") |
-          kReadByClients,
-      Text<&Scenario::volume>(
-          "compression.volume", "--volume", "elements|bytes|off",
-          "measure in which LEGACY's densities are scaled to the volume of the average density; "
-          "bytes: also solve the anchors of adaptive policies, by pilot trainings; off: use the "
-          "densities as given") |
-          kReadByClients,
+          kUsual | kReadByClients};
+  AddTableOfPart(
+      options, OfTables(), [](auto& s) -> auto& { return s.legacy; });
+  const std::vector<ScenarioOption> others = {
       Switch<&Scenario::error_feedback>(
           "compression.error_feedback", "--error-feedback",
           "use error feedback: add the residual to the next gradient") |
@@ -79,6 +60,7 @@ std::vector<ScenarioOption> OptionsOfCompression() {
           "u32, bitmap, packed, delta") |
           kReadByClients,
   };
+  options.insert(options.end(), others.begin(), others.end());
   AddToAll(options, kOfMethods);
   return options;
 }

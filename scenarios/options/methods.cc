@@ -113,13 +113,13 @@ std::string ScheduleTextOf(const Method& method, const Scenario& scenario,
                            const ParameterSpec& spec) {
   if (!method.legacy_schedule.empty() || spec.Kind() != ParameterKind::kDensity)
     return method.legacy_schedule;
-  return scenario.legacy_schedule;
+  return scenario.legacy.schedule;
 }
 
 // Returns true if the schedule is solved for a volume: always, unless it is given and used as it
 // is.
 bool IsSolved(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  return *scenario.volume || ScheduleTextOf(method, scenario, spec).empty();
+  return *scenario.legacy.volume || ScheduleTextOf(method, scenario, spec).empty();
 }
 
 bool IsAuto(const Method& method) {
@@ -129,7 +129,7 @@ bool IsAuto(const Method& method) {
 // Returns the policy's text. If methods have equal volume in bytes, LEGACY's own policy solves for
 // bytes.
 std::string PolicyText(const Method& method, const Scenario& scenario) {
-  if (!IsAuto(method) || *scenario.volume != VolumeMeasure::kBytes) return method.policy;
+  if (!IsAuto(method) || *scenario.legacy.volume != VolumeMeasure::kBytes) return method.policy;
   std::vector<Stage> stages = ParseStages(method.policy);
   stages.front().options.emplace("volume", "bytes");
   return FormatStages(stages);
@@ -161,13 +161,9 @@ double ParameterOfBytes(const Method& method, const Scenario& scenario, const Sc
 }
 
 LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
-  LegacyTable table = {.schedule = ScheduleTextOf(method, scenario, spec),
-                       .splits = scenario.splits,
-                       .split_share = scenario.split_share,
-                       .phase_bounds = scenario.phase_bounds,
-                       .closed_right = scenario.closed_right,
-                       .reversed = method.reversed,
-                       .volume = scenario.volume};
+  LegacyTable table = scenario.legacy;
+  table.schedule = ScheduleTextOf(method, scenario, spec);
+  table.reversed = method.reversed;
   return table;
 }
 
@@ -344,7 +340,7 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   const bool by_layer = scheduled && method.policy != "legacy-phase";
   const bool by_phase = scheduled && method.policy != "legacy-layer";
   add("compression.splits", by_layer);
-  add("compression.split_share", by_layer && scenario.splits.empty());
+  add("compression.split_share", by_layer && scenario.legacy.splits.empty());
   add("compression.phase_bounds", by_phase);
   add("compression.closed_right", by_phase);
   add("compression.volume", !IsUniform(method));

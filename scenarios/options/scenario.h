@@ -124,15 +124,8 @@ struct Scenario : FabricOptions {
   // compression
   std::vector<std::string> policies = {"dense",        "fp16",         "topk",       "topk-global",
                                        "legacy-layer", "legacy-phase", "legacy-both"};
-  double density = 0.01;        // average over layers and steps, as a fraction
-  std::string legacy_schedule;  // LEGACY's schedule; "": solved from the density
-  // LEGACY's sizes; empty: the size below which `split_share` of the elements lie.
-  std::vector<int64_t> splits;
-  double split_share = 0.1;
-  // Ends of LEGACY's phases: "100,200" or "30%,60%"; "": equal phases.
-  std::string phase_bounds;
-  bool closed_right = false;                // the step on a bound belongs to the phase before it
-  Parsed<ParseVolume> volume = "elements";  // measure of equal volume; none: schedules as they are
+  double density = 0.01;  // average over layers and steps, as a fraction
+  LegacyTable legacy;     // of LEGACY's policies; without a schedule: solved from the density
   bool error_feedback = true;
   bool rescale_residuals = true;
   Parsed<ParseIndexCoding> index = "auto";  // coding of positions; none: the shortest

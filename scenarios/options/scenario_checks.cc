@@ -204,7 +204,7 @@ void ValidateScenario(const Scenario& s) {
   CheckLearning(s);
   CheckLocal(s);
   CheckDense(s);
-  if (!std::is_sorted(s.splits.begin(), s.splits.end())) {
+  if (!std::is_sorted(s.legacy.splits.begin(), s.legacy.splits.end())) {
     throw Error::Refusal("compression.splits: sizes must ascend");
   }
   CheckNetworkOutputs(s);

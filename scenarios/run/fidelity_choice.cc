@@ -11,7 +11,7 @@ ChosenFidelity ResolveFidelity(const Scenario& scenario,
   ChosenFidelity chosen{scenario, 0, 0, ""};
   chosen.scenario.fidelity = "flow";
   const PacketCost cost = estimate(chosen.scenario);
-  const double budget = ToSeconds(*scenario.packet_budget);
+  const double budget = InSeconds(*scenario.packet_budget);
   const FidelityChoice choice = ChooseFidelity(cost.seconds, cost.steps, budget);
   SetOption(chosen.scenario, "network.fidelity", NameOf(choice.fidelity));
   chosen.samples = choice.samples;

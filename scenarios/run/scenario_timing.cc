@@ -234,7 +234,7 @@ void ScenarioTiming::OfferSample(const std::string& policy, uint64_t seed, int64
   if (!sampler_->Offer(policy, static_cast<uint64_t>(step), traffic, start, time)) return;
   const PacketSampler::Sample& sample = sampler_->Samples().back();
   samples_->Write(
-      {policy, seed, step, ToSeconds(sample.flow), ToSeconds(sample.packet), sample.Difference()});
+      {policy, seed, step, InSeconds(sample.flow), InSeconds(sample.packet), sample.Difference()});
 }
 
 }  // namespace legacy

@@ -37,9 +37,6 @@ struct StepStart {
 // StepClocks are the device clocks by entry of the network schedule.
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
 
-// Returns simulated time in seconds.
-inline double ToSeconds(TimeNs time) { return static_cast<double>(time) * 1e-9; }
-
 // A ScenarioTiming has what times all trainings of a scenario: network, stragglers, devices, and
 // memoised steps. Randomness is keyed by (seed, step), so the order of trainings only decides which
 // of equal steps is simulated and which are memoised.

@@ -37,8 +37,7 @@ std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
                      [&](size_t a, size_t b) { return done(a) < done(b); });
     TimeNs busy = traffic.deviceFree[w];
     for (const size_t b : order) {
-      exposed[b] +=
-          1e-9 * static_cast<double>(std::max<TimeNs>(0, done(b) - busy)) / traffic.workers;
+      exposed[b] += InSeconds(std::max<TimeNs>(0, done(b) - busy)) / traffic.workers;
       busy = std::max(busy, done(b));
     }
   }
@@ -106,13 +105,13 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   const StepSplit split = SplitStep(priced, timing).mean;
   row_.message_bytes = MeanMessageBytes(work);
   row_.nic_bytes = StepNicBytes(priced.traffic);
-  row_.step_seconds = ToSeconds(timing.total);
-  row_.compute_seconds = ToSeconds(split.compute);
-  row_.encode_seconds = ToSeconds(split.encode);
-  row_.communication_seconds = ToSeconds(split.communication);
-  row_.decode_seconds = ToSeconds(split.decode);
-  row_.wait_seconds = ToSeconds(split.wait);
-  row_.hidden_seconds = ToSeconds(split.hidden);
+  row_.step_seconds = InSeconds(timing.total);
+  row_.compute_seconds = InSeconds(split.compute);
+  row_.encode_seconds = InSeconds(split.encode);
+  row_.communication_seconds = InSeconds(split.communication);
+  row_.decode_seconds = InSeconds(split.decode);
+  row_.wait_seconds = InSeconds(split.wait);
+  row_.hidden_seconds = InSeconds(split.hidden);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   times_ = {.simulated_seconds = row_.step_seconds,
@@ -121,7 +120,7 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
             .communication_seconds = row_.communication_seconds,
             .bucket_exposed_seconds = ExposedSeconds(priced.traffic, timing)};
   row_.participants = work.ActiveWorkers();
-  row_.simulated_seconds = ToSeconds(now_);
+  row_.simulated_seconds = InSeconds(now_);
 }
 
 void TimedTraining::Evaluated(double loss, const std::vector<double>& metrics) {
@@ -158,14 +157,14 @@ void TimedTraining::Load(StateReader& in) {
 
 void TimedTraining::WriteLinks() const {
   const fabric::Topology& topology = timing_.network().topology;
-  const double simulated = ToSeconds(now_);
+  const double simulated = InSeconds(now_);
   for (size_t i = 0; i < links_.size(); ++i) {
     const auto link = static_cast<fabric::DirectedLink>(i);
     const fabric::LinkCounters& counters = links_[i];
     const std::string from = topology.NodeName(topology.From(link));
     const std::string to = topology.NodeName(topology.To(link));
     const double rate = static_cast<double>(topology.MeanRate(link));
-    const double busy = ToSeconds(counters.busy);
+    const double busy = InSeconds(counters.busy);
     const double price = topology.PortOf(link).usdPerGb;
     sink_.Write(analysis::LinkRow{row_.policy, row_.seed, topology.LinkName(link), from, to, rate,
                                   counters.bytes, counters.packets, counters.drops, counters.marks,

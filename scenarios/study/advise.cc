@@ -192,10 +192,10 @@ Scenario ShortScenario(const AdviseRequest& request) {
   if (scenario.warmup_steps > 0) scenario.warmup_steps = InProportion(scenario.warmup_steps, part);
   for (StepCount& step : scenario.decay_steps) step = InProportion(step, part);
   std::vector<std::string> bounds;
-  for (const int64_t step : ParsePhaseBounds(scenario.phase_bounds, steps)) {
+  for (const int64_t step : ParsePhaseBounds(scenario.legacy.phase_bounds, steps)) {
     bounds.push_back(std::to_string(InProportion(step, part)));
   }
-  scenario.phase_bounds = Join(bounds, ",");
+  scenario.legacy.phase_bounds = Join(bounds, ",");
   scenario.evaluate_every =
       std::min(InProportion(scenario.evaluate_every, part),
                std::max<int64_t>(1, request.quick_steps / static_cast<int64_t>(kWindow)));

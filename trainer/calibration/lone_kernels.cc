@@ -173,7 +173,7 @@ void AddFactors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
 void AddSolver(std::vector<LoneKernel>& kernels) {
   constexpr int64_t kOptions = 7, kSteps = 10000;
   const auto prepare = [](int64_t units) -> Call {
-    OptionTable errors(units, kOptions), costs(units, kOptions);
+    ChoiceTable errors(units, kOptions), costs(units, kOptions);
     RandomStream random({.seed = 2, .purpose = Purpose::kTest});
     for (int64_t u = 0; u < units; ++u) {
       for (int64_t o = 0; o < kOptions; ++o) {

@@ -110,14 +110,14 @@ void TrainingWriter::WriteStep(const PlannedRound& planned, bool written) {
   row.message_bytes = facts.message_bytes;
   row.nic_bytes = facts.transfer_bytes;
   row.dense_nic_bytes = dense_bytes_;
-  row.step_seconds = Seconds(round.end - last_end_);
+  row.step_seconds = InSeconds(round.end - last_end_);
   row.compute_seconds = facts.critical.local;
   row.encode_seconds = facts.critical.encode;
   row.decode_seconds = facts.critical.decode;
   if (round.critical) {
     const fabric::TaskTimes& times = round.critical->times;
     const double transfers =
-        Seconds(times.downloaded - times.dispatched) + Seconds(times.ended - times.worked);
+        InSeconds(times.downloaded - times.dispatched) + InSeconds(times.ended - times.worked);
     row.communication_seconds = transfers;
   }
   row.wait_seconds = std::max(0.0, row.step_seconds - row.compute_seconds - row.encode_seconds -
@@ -132,7 +132,7 @@ void TrainingWriter::WriteStep(const PlannedRound& planned, bool written) {
   }
   row.alpha_beta_seconds = row.step_seconds;
   row.participants = round.fates[static_cast<size_t>(fabric::TaskFate::Counted)];
-  row.simulated_seconds = Seconds(round.end);
+  row.simulated_seconds = InSeconds(round.end);
   last_end_ = round.end;
   message_bytes_ += row.message_bytes;
   nic_bytes_ += row.nic_bytes;
@@ -148,7 +148,7 @@ void TrainingWriter::Evaluate() {
   if (learner_.Version() == 0) return;
   const Evaluation evaluation = learner_.Evaluate();
   evaluated_ = learner_.Version();
-  sink_.Write({name_, seed_, evaluated_, Seconds(last_end_), message_bytes_, nic_bytes_,
+  sink_.Write({name_, seed_, evaluated_, InSeconds(last_end_), message_bytes_, nic_bytes_,
                evaluation.loss, evaluation.metrics});
   state_.metrics = evaluation.metrics;
   if (progress_ != nullptr) progress_->Evaluated(state_);

@@ -1,12 +1,6 @@
 #include "scenarios/network/roce/figures.h"
 
 namespace legacy {
-namespace {
-
-double FigureSeconds(TimeNs time) { return static_cast<double>(time) / 1e9; }
-
-}  // namespace
-
 analysis::RoceFigures RoceFiguresOf(const fabric::EngineCounters& counters,
                                     const std::vector<fabric::LinkCounters>& links, TimeNs time) {
   const fabric::RoceCounters& roce = counters.roce;
@@ -14,9 +8,9 @@ analysis::RoceFigures RoceFiguresOf(const fabric::EngineCounters& counters,
   double paused = 0;
   for (const fabric::LinkCounters& link : links) {
     figures.pauses += link.pauses;
-    paused += FigureSeconds(link.paused);
+    paused += InSeconds(link.paused);
   }
-  const double all = FigureSeconds(time) * static_cast<double>(links.size());
+  const double all = InSeconds(time) * static_cast<double>(links.size());
   figures.paused_share = all > 0 ? paused / all : 0;
   figures.cnps = static_cast<int64_t>(roce.cnps);
   figures.naks = static_cast<int64_t>(roce.naks);
@@ -29,7 +23,7 @@ analysis::RoceFigures RoceFiguresOf(const fabric::EngineCounters& counters,
 
 analysis::PauseFigures PauseFiguresOf(const fabric::Topology& topology,
                                       const fabric::LinkCounters& link) {
-  return {link.pauses, FigureSeconds(link.paused),
+  return {link.pauses, InSeconds(link.paused),
           link.pauseRoot < 0 ? "" : topology.LinkName(link.pauseRoot)};
 }
 

@@ -311,7 +311,7 @@ std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t se
   for (int i = 0; i < (one.warm ? kWarmUps : 1); ++i) Run(*engine, *Before(one));
   std::vector<double> times;
   for (int i = 0; i < (one.warm ? kRepetitions : 1); ++i) {
-    times.push_back(static_cast<double>(Run(*engine, *GraphOf(one))) * 1e-9);
+    times.push_back(InSeconds(Run(*engine, *GraphOf(one))));
   }
   return times;
 }

@@ -70,8 +70,8 @@ ValidationRow AnalyticRow(const AnalyticCase& one) {
   if (!flow) return {one.Options(), "", "", ""};
   const double analytic = static_cast<double>(TimeAt(one, "analytic").value());
   const double percent = 100 * (analytic / static_cast<double>(*flow) - 1);
-  return {one.Options(), FormatFixed(static_cast<double>(*flow) * 1e-9, 9),
-          FormatFixed(analytic * 1e-9, 9), FormatFixed(percent, 1)};
+  return {one.Options(), FormatFixed(InSeconds(*flow), 9), FormatFixed(analytic * 1e-9, 9),
+          FormatFixed(percent, 1)};
 }
 
 }  // namespace

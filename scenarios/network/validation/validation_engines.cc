@@ -17,7 +17,7 @@ namespace {
 constexpr double kUncongestedPercent = 5;
 constexpr double kCongestedPercent = 15;
 
-std::string FixedSeconds(TimeNs time) { return FormatFixed(static_cast<double>(time) * 1e-9, 9); }
+std::string FixedSeconds(TimeNs time) { return FormatFixed(InSeconds(time), 9); }
 
 // Returns how much `measured` exceeds `expected`, in percent.
 double Percent(TimeNs measured, TimeNs expected) {
@@ -87,7 +87,7 @@ double Efficiency(const fabric::Transport& transport, int64_t bytes) {
 
 ValidationRow BusRow(const ValidationCase& one, const std::string& fidelity) {
   const Experiment experiment = ExperimentOf(one, {fidelity});
-  const double seconds = static_cast<double>(TimeOf(experiment)) * 1e-9;
+  const double seconds = InSeconds(TimeOf(experiment));
   const int64_t bytes = experiment.bytes.front();
   const int workers = experiment.Workers();
   const double bus = static_cast<double>(bytes) * 8 / seconds *

@@ -76,9 +76,9 @@ ValidationRow DownloadRow(const ScheduleCase& one) {
     return Measure(Prepare(ExperimentOf(experiment, {fidelity})), {}).front();
   };
   const Measurement packet = measured("packet");
-  const double packets = static_cast<double>(packet.Time()) * 1e-9;
-  const double flow = static_cast<double>(measured("flow").Time()) * 1e-9;
-  const double analytic = static_cast<double>(measured("analytic").Time()) * 1e-9;
+  const double packets = InSeconds(packet.Time());
+  const double flow = InSeconds(measured("flow").Time());
+  const double analytic = InSeconds(measured("analytic").Time());
   return {one.name,
           FormatFixed(packets, 4),
           FormatFixed(flow, 4),

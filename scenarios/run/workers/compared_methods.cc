@@ -198,7 +198,8 @@ const Method& ComparedMethods::Chosen(const Method& method, uint64_t seed, const
 std::optional<double> ComparedMethods::Requested(const Method& method, uint64_t seed,
                                                  std::span<const Unit> units) {
   if (const auto known = RequestedBytes(method, scenario_, units)) return known;
-  if (*scenario_.volume != VolumeMeasure::kBytes || !NeedsPilots(method)) return std::nullopt;
+  if (*scenario_.legacy.volume != VolumeMeasure::kBytes || !NeedsPilots(method))
+    return std::nullopt;
   const MethodAnchor anchor = AnchorOf(method, scenario_, units);
   if (!anchor.scheme->Traits().reads_network) return std::nullopt;
   const auto found = anchors_.find({method.name, seed});

@@ -176,7 +176,7 @@ std::optional<double> BytesOf(const MethodAnchor& anchor, const Method& method,
 
 std::optional<double> RequestedBytes(const Method& method, const Scenario& scenario,
                                      std::span<const Unit> units) {
-  if (*scenario.volume != VolumeMeasure::kBytes) return std::nullopt;
+  if (*scenario.legacy.volume != VolumeMeasure::kBytes) return std::nullopt;
   return BytesOf(AnchorOf(method, scenario, units), method, scenario, units);
 }
 

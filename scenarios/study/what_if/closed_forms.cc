@@ -163,7 +163,7 @@ class PlanWriter {
              {"framing", FramingOf(network.network->request.transport)},
              {"own",
               {{"bandwidth", *scenario.bandwidth},
-               {"delay", ToSeconds(*scenario.delay)},
+               {"delay", InSeconds(*scenario.delay)},
                {"slow_workers", own_.slow_workers.value_or(0)},
                {"slowdown", own_.slowdown.value_or(1)},
                {"device_speed", own_.device_speed.value_or(1)},

@@ -14,8 +14,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-OptionTable Table(const std::vector<std::vector<double>>& rows) {
-  OptionTable table(rows.size(), rows[0].size());
+ChoiceTable Table(const std::vector<std::vector<double>>& rows) {
+  ChoiceTable table(rows.size(), rows[0].size());
   for (size_t i = 0; i < rows.size(); ++i) {
     for (size_t j = 0; j < rows[i].size(); ++j) table.At(i, j) = rows[i][j];
   }
@@ -23,14 +23,14 @@ OptionTable Table(const std::vector<std::vector<double>>& rows) {
 }
 
 struct Instance {
-  OptionTable errors;
-  OptionTable costs;
+  ChoiceTable errors;
+  ChoiceTable costs;
 };
 
 // Errors fall and costs rise from option to option, as with real codecs.
 Instance Random(size_t units, size_t options, uint64_t seed) {
   RandomStream stream({.seed = seed});
-  Instance instance{OptionTable(units, options), OptionTable(units, options)};
+  Instance instance{ChoiceTable(units, options), ChoiceTable(units, options)};
   for (size_t unit = 0; unit < units; ++unit) {
     double error = std::exp(3 * stream.Normal());
     double cost = 1 + stream.Below(1000);
@@ -100,7 +100,7 @@ TEST(SolveKnapsack, OrderOfUnitsDoesNotMatter) {
 }
 
 TEST(SolveKnapsack, NothingFitsOrNothingIsNeeded) {
-  const OptionTable costs = Table({{1, 2}, {1, 2}});
+  const ChoiceTable costs = Table({{1, 2}, {1, 2}});
   EXPECT_FALSE(SolveKnapsack(Table({{5, 4}, {5, 4}}), costs, 7.9, 100));
   EXPECT_EQ(SolveKnapsack(Table({{5, 4}, {5, 4}}), costs, 8.1, 100), (Choices{1, 1}));
   EXPECT_EQ(SolveKnapsack(Table({{0, 0}, {0, 0}}), costs, 1e-300, 100), (Choices{0, 0}));
@@ -180,7 +180,7 @@ TEST(CheapestWithinError, ZeroGradientsTakeTheCheapest) {
   EXPECT_EQ(CheapestWithinError(Table({{0, 0, 0}, {3, 2, 1}}), Table({{1, 2, 3}, {1, 2, 3}}),
                                 Choices{1, 1}, 1, 100),
             (Choices{0, 1}));
-  const OptionTable costs = Table({{1, 2}, {1, 2}});
+  const ChoiceTable costs = Table({{1, 2}, {1, 2}});
   EXPECT_EQ(CheapestWithinError(Table({{0, 0}, {0, 0}}), costs, Choices{1, 1}, 1, 100),
             (Choices{1, 1}));  // nothing to compare with
   EXPECT_EQ(CheapestWithinError(Table({{1, std::nan("")}, {1, 1}}), costs, Choices{1, 1}, 1, 100),
@@ -188,7 +188,7 @@ TEST(CheapestWithinError, ZeroGradientsTakeTheCheapest) {
 }
 
 TEST(CheapestWithinError, EqualUnitsDifferByOneOptionAtMost) {
-  Instance instance{OptionTable(9, 5), OptionTable(9, 5)};
+  Instance instance{ChoiceTable(9, 5), ChoiceTable(9, 5)};
   for (size_t unit = 0; unit < 9; ++unit) {
     for (size_t option = 0; option < 5; ++option) {
       instance.errors.At(unit, option) = 1 / (1.0 + static_cast<double>(option));

@@ -31,7 +31,7 @@ TEST(Edges, OneClientTakesItsTurnsAlone) {
   for (const PlannedRound& row : plan.rounds) {
     EXPECT_EQ(Fate(row, fabric::TaskFate::Counted), 1);
     // ACKs take up to 3 % of the other way.
-    EXPECT_NEAR(Seconds(row.row.end - row.row.start), round, .03 * round);
+    EXPECT_NEAR(InSeconds(row.row.end - row.row.start), round, .03 * round);
   }
   EXPECT_EQ(plan.clients.front().counted, 3);
 }
@@ -47,7 +47,7 @@ TEST(Edges, ClientsOfOneHouseShareItsLine) {
                {"elements", "1e6"},
                {"client-seconds", "30"},
                {"connections", "warm"}});
-    return Seconds(plan.rounds.front().row.end) - 30;
+    return InSeconds(plan.rounds.front().row.end) - 30;
   };
   EXPECT_NEAR(seconds("1"), 2 * Transfer(4e6, 10e6), .1);
   EXPECT_NEAR(seconds("2"), 4 * Transfer(4e6, 10e6), .1);

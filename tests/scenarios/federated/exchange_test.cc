@@ -187,7 +187,7 @@ TEST(ExchangePlan, SlowClientsDelayAllAndAreWaitedFor) {
     EXPECT_NEAR(plan.exchange->work_seconds[client], client == 3 ? 30 : 10, 1e-9);
   }
   const PlannedRound& round = plan.rounds.front();
-  const double seconds = Seconds(round.row.end - round.row.start);
+  const double seconds = InSeconds(round.row.end - round.row.start);
   EXPECT_NEAR(seconds, 30 + SynchronisationOf(plan), 1e-9);
   EXPECT_NEAR(round.work_seconds / round.counted_seconds, 60 / (4 * seconds), 1e-12);
   EXPECT_EQ(plan.rounds[1].row.start, round.row.end);
@@ -321,7 +321,7 @@ Streamed RunStreamed(const std::string& algorithm, std::vector<int64_t> fragment
   EXPECT_EQ(task.row.times.dispatched, last.row.start);
   EXPECT_LE(task.row.times.worked, task.row.times.ended);
   EXPECT_EQ(task.row.times.ended, last.row.end);
-  return {Seconds(last.row.end - last.row.start), last.split.value(), last.wire_up,
+  return {InSeconds(last.row.end - last.row.start), last.split.value(), last.wire_up,
           task.row.work.upBytes};
 }
 

@@ -20,7 +20,7 @@
 namespace legacy::plan_test {
 namespace {
 
-double End(const Plan& plan) { return Seconds(plan.rounds.back().row.end); }
+double End(const Plan& plan) { return InSeconds(plan.rounds.back().row.end); }
 
 std::string ErrorOf(const Texts& texts) {
   try {
@@ -61,7 +61,7 @@ TEST(Plan, PredictsWhatALoneTaskTakes) {
                                      {"streams", streams},
                                      {"fidelity", fidelity}});
             const fabric::RoundRow& row = plan.rounds.back().row;
-            const double seconds = Seconds(row.end - row.start);
+            const double seconds = InSeconds(row.end - row.start);
             EXPECT_NEAR(plan.predicted.front(), seconds, within * seconds)
                 << fidelity << " " << connections << " " << line << " " << streams << " "
                 << elements;
@@ -196,7 +196,8 @@ TEST(Plan, ScalingRatesAndTimesScalesEveryTime) {
   const Plan slow = run(1, "slow.csv"), fast = run(2, "fast.csv");
   ASSERT_EQ(slow.rounds.size(), fast.rounds.size());
   for (size_t i = 0; i < slow.rounds.size(); ++i) {
-    EXPECT_NEAR(Seconds(slow.rounds[i].row.end) / Seconds(fast.rounds[i].row.end), 2, 2e-3) << i;
+    EXPECT_NEAR(InSeconds(slow.rounds[i].row.end) / InSeconds(fast.rounds[i].row.end), 2, 2e-3)
+        << i;
     EXPECT_EQ(slow.rounds[i].row.fates, fast.rounds[i].row.fates) << i;
   }
 }
@@ -291,7 +292,7 @@ TEST(Plan, UtilisationIsWorkOverWorkAndExchange) {
                            {"connections", "warm"},
                            {"rounds", "2"}});
   const PlannedRound& round = plan.rounds.front();
-  const double seconds = Seconds(round.row.end - round.row.start);
+  const double seconds = InSeconds(round.row.end - round.row.start);
   EXPECT_NEAR(round.work_seconds / round.counted_seconds, 2280 / seconds, 1e-9);
   // Each way takes 10.2 GB x 1502 / 1448 at 1 Gbit/s, and ACKs take nothing of either.
   EXPECT_NEAR(seconds, 2280 + 2 * 10.2e9 * 8 / 1e9 * 1502 / 1448, .02 * seconds);

@@ -44,7 +44,7 @@ TEST(Presets, LegacyAsPublished) {
   Scenario scenario;
   ApplyPreset("paper-legacy", scenario);
   EXPECT_FALSE(scenario.error_feedback);
-  EXPECT_TRUE(scenario.closed_right);
+  EXPECT_TRUE(scenario.legacy.closed_right);
   EXPECT_EQ(scenario.density, 0.001);
   EXPECT_NE(Described(scenario, "legacy-layer").find("1 % below 10000 elements, 0.1 %"),
             std::string::npos)
@@ -54,7 +54,7 @@ TEST(Presets, LegacyAsPublished) {
 TEST(Presets, OptionsOverrideThem) {
   // The preset may be anywhere in the file.
   const Scenario scenario = ReadText("compression: {splits: 500}\npreset: paper-legacy\n");
-  EXPECT_EQ(scenario.splits, std::vector<int64_t>{500});
+  EXPECT_EQ(scenario.legacy.splits, std::vector<int64_t>{500});
   EXPECT_FALSE(scenario.error_feedback);
   EXPECT_NE(PresetText(scenario).find("compression.splits: 500  (instead of 10000)"),
             std::string::npos)

@@ -318,7 +318,7 @@ TEST(Methods, MethodsThatNeverCompressSaySo) {
 
 TEST(Methods, SchedulesThatEndUniformSaySo) {
   Scenario scenario;
-  scenario.volume = "bytes";
+  scenario.legacy.volume = "bytes";
   scenario.steps = 100;
   const auto says = [&](const std::string& name) {
     const Method method = FindMethod(scenario, name);
@@ -552,7 +552,7 @@ TEST_F(ScenarioFile, PrintedScenarioReadsBackToTheSame) {
   Scenario back;
   LoadScenario(Write(text), back);
   EXPECT_EQ(PrintScenario(back), text);
-  EXPECT_EQ(back.splits, scenario.splits);
+  EXPECT_EQ(back.legacy.splits, scenario.legacy.splits);
   EXPECT_EQ(back.ns3, scenario.ns3);
   EXPECT_EQ(FindMethod(back, "mine").scheme, "randomk");
   EXPECT_EQ(FindMethod(back, "mine").outer->value().rate, 0.5);

@@ -148,7 +148,7 @@ TEST_F(WhatIfClientsTest, PlansWhatCannotBeReplayedToTheBit) {
         EXPECT_EQ(request.seed, seed.seed);
         EXPECT_EQ(plan.versions, seed.plan->versions);
         EXPECT_EQ(seed.plan->wanted, 4);
-        EXPECT_EQ(Seconds(plan.rounds.back().row.end), seed.simulated_seconds);
+        EXPECT_EQ(InSeconds(plan.rounds.back().row.end), seed.simulated_seconds);
         const std::vector<analysis::Table> tables = PlanTables(request, plan);
         ASSERT_EQ(tables.size(), seed.plan->tables.size());
         for (size_t i = 0; i < tables.size(); ++i) {
@@ -158,7 +158,7 @@ TEST_F(WhatIfClientsTest, PlansWhatCannotBeReplayedToTheBit) {
         std::vector<double> seconds;
         for (const PlannedRound& round : plan.rounds) {
           up += static_cast<double>(round.wire_up) / 1e6;
-          seconds.push_back(Seconds(round.row.end) - Seconds(round.row.start));
+          seconds.push_back(InSeconds(round.row.end) - InSeconds(round.row.start));
         }
         EXPECT_EQ(seed.plan->mb_up, up);
         EXPECT_EQ(seed.plan->round_median, Quantile(seconds, 0.5));

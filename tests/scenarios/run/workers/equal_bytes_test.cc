@@ -125,7 +125,7 @@ TEST(EqualBytes, VolumeInBytesRequestsTheSchemesBytes) {
   scenario.density = 0.01;
   const std::vector<Unit> units = SomeUnits();
   EXPECT_FALSE(RequestedBytes(MethodOf("lgreco"), scenario, units));
-  scenario.volume = "bytes";
+  scenario.legacy.volume = "bytes";
   const auto topk = MakeScheme("topk");
   const double bytes = static_cast<double>(*topk->MessageBytes(units[0], 0.01) +
                                            *topk->MessageBytes(units[1], 0.01));
@@ -148,7 +148,7 @@ TEST(EqualBytes, VolumeInBytesRequestsTheSchemesBytes) {
 TEST(EqualBytes, LegacyAutoIsSolvedInBytes) {
   Scenario scenario;
   scenario.density = 0.01;
-  scenario.volume = "bytes";
+  scenario.legacy.volume = "bytes";
   scenario.steps = 100;
   const std::vector<Unit> units = SomeUnits();
   const BuiltMethod built = BuildMethod(MethodOf("legacy-auto"), scenario, units);
