@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: GPL-2.0-only
  *
  * This benchmark measures the processor time of packet simulations. One run makes, in turn,
- * transfers between neighbours with the packet engine, and the same transfers with ns-3's own
- * applications on the same topology with the same TCP. Another run makes one ring all-reduce.
+ * transfers between neighbours with ns-3's own applications, and the same transfers with the packet
+ * engine on the same topology: over ns-3's sockets, which have the same TCP, and over segments of
+ * our own. Another run makes one ring all-reduce.
  */
 #include "fabric/import/make.h"
 #include "fabric/step/step.h"
@@ -28,7 +29,7 @@ constexpr int64_t kRate = 10'000'000'000;
 /// A Fabric owns the topology and the placement that its request points to.
 struct Fabric
 {
-    Fabric(const char* name, int64_t segment)
+    Fabric(const char* name, int64_t segment, const char* preset)
     {
         fabric::TopologyRequest wanted;
         wanted.text = name;
@@ -41,6 +42,7 @@ struct Fabric
         placement = fabric::MakePlacement(workers, topology);
         request.topology = &topology;
         request.placement = &placement;
+        request.transport = fabric::MakeTransport(preset);
         request.transport.segmentBytes = static_cast<int>(segment);
     }
 
@@ -100,9 +102,23 @@ double LinkPackets(const fabric::Engine& engine)
     return packets;
 }
 
+/// Sends `bytes` from each worker to the next one. Returns the processor time.
+double TransferSeconds(const fabric::EngineRequest& request, int64_t bytes)
+{
+    const double begin = ProcessorSeconds();
+    {
+        const auto engine = fabric::MakePacketEngine(request);
+        Neighbours graph(bytes);
+        engine->Submit(graph, 0);
+        engine->RunUntil(kNever);
+    }
+    return ProcessorSeconds() - begin;
+}
+
 void Transfers(benchmark::State& state, const char* topology)
 {
-    const Fabric fabric(topology, state.range(0));
+    const Fabric fabric(topology, state.range(0), "datacenter");
+    const Fabric own(topology, state.range(0), "tcp:datacenter");
     const int64_t bytes = 1000 * state.range(0);
     std::vector<std::pair<int, int>> pairs;
     for (int worker = 0; worker < kWorkers; ++worker)
@@ -110,33 +126,30 @@ void Transfers(benchmark::State& state, const char* topology)
         pairs.emplace_back(fabric.placement.hosts[worker],
                            fabric.placement.hosts[(worker + 1) % kWorkers]);
     }
-    double ours = 0;
+    double sockets = 0;
+    double segments = 0;
     double plain = 0;
     for (auto _ : state)
     {
         const double begin = ProcessorSeconds();
         RunPlainTransfers(fabric.topology, fabric.request.transport, pairs, bytes);
-        const double middle = ProcessorSeconds();
-        {
-            const auto engine = fabric::MakePacketEngine(fabric.request);
-            Neighbours graph(bytes);
-            engine->Submit(graph, 0);
-            engine->RunUntil(kNever);
-        }
-        const double end = ProcessorSeconds();
-        plain += middle - begin;
-        ours += end - middle;
-        state.SetIterationTime(end - middle);
+        plain += ProcessorSeconds() - begin;
+        const double taken = TransferSeconds(fabric.request, bytes);
+        sockets += taken;
+        segments += TransferSeconds(own.request, bytes);
+        state.SetIterationTime(taken);
     }
     const double payload = static_cast<double>(state.iterations() * kWorkers * bytes);
-    state.counters["payload/s"] = payload / ours;
+    state.counters["payload/s"] = payload / sockets;
+    state.counters["segments payload/s"] = payload / segments;
     state.counters["plain payload/s"] = payload / plain;
-    state.counters["ratio"] = plain / ours;
+    state.counters["ratio"] = plain / sockets;
+    state.counters["segments ratio"] = plain / segments;
 }
 
-void RingAllReduce(benchmark::State& state, const char* topology)
+void RingAllReduce(benchmark::State& state, const char* topology, const char* preset)
 {
-    const Fabric fabric(topology, state.range(0));
+    const Fabric fabric(topology, state.range(0), preset);
     fabric::CallTraffic call;
     call.collective.algorithm = fabric::CollectiveAlgorithm::RingAllReduce;
     call.collective.bytes.assign(kWorkers, 44'700'000); // ResNet-18's gradients in fp32
@@ -160,7 +173,9 @@ void RingAllReduce(benchmark::State& state, const char* topology)
         state.SetIterationTime(taken);
         const auto events = static_cast<double>(engine->Counters().events);
         state.counters["events"] = events;
-        state.counters["events/packet"] = events / LinkPackets(*engine);
+        const double packets = LinkPackets(*engine);
+        state.counters["events/packet"] = events / packets;
+        state.counters["packets x links/s"] = packets / taken;
         state.counters["simulated ms"] = static_cast<double>(engine->Now()) / 1e6;
     }
     state.counters["events/s"] =
@@ -169,7 +184,13 @@ void RingAllReduce(benchmark::State& state, const char* topology)
 
 BENCHMARK_CAPTURE(Transfers, star, "star")->Arg(1448)->Arg(8900)->UseManualTime();
 BENCHMARK_CAPTURE(Transfers, fat_tree, "fat-tree:k=4")->Arg(1448)->Arg(8900)->UseManualTime();
-BENCHMARK_CAPTURE(RingAllReduce, fat_tree, "fat-tree:k=4")
+BENCHMARK_CAPTURE(RingAllReduce, fat_tree_segments, "fat-tree:k=4", "tcp:datacenter")
+    ->Arg(1448)
+    ->Arg(8900)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(RingAllReduce, fat_tree, "fat-tree:k=4", "datacenter")
     ->Arg(1448)
     ->Arg(8900)
     ->UseManualTime()

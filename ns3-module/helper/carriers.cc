@@ -5,6 +5,7 @@
 
 #include "model/roce/roce-carrier.h"
 #include "model/tcp-carrier.h"
+#include "model/tcp/segment-carrier.h"
 
 #include <set>
 
@@ -30,8 +31,12 @@ PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
         {
             nodes.insert(placement->NodeOf(endpoint));
         }
-        return std::make_unique<TcpCarrier>(
-            topology, std::vector<int>(nodes.begin(), nodes.end()), transport, listener);
+        const std::vector<int> ends(nodes.begin(), nodes.end());
+        if (transport.segments)
+        {
+            return std::make_unique<SegmentCarrier>(topology, ends, transport, seed, run, listener);
+        }
+        return std::make_unique<TcpCarrier>(topology, ends, transport, listener);
     };
 }
 

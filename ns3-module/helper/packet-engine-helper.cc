@@ -40,8 +40,13 @@ constexpr const char* kSprayedDuplicateAcks = "100";
 /// is zeros.
 constexpr const char* kCaptureBytes = "128";
 
-/// Throws Error if records are requested that ns-3 makes of its own packets: with roce there are
-/// none.
+/// Returns whether packets are records of ours and no packets of ns-3.
+bool HasFrames(const fabric::Transport& transport)
+{
+    return transport.roce || transport.segments;
+}
+
+/// Throws Error if records are requested that ns-3 makes of its own packets.
 void RefuseOutputs(const fabric::PacketOutputs& outputs)
 {
     for (const auto& [what, file, instead] :
@@ -52,7 +57,7 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs)
         {
             throw Error(what,
                         file,
-                        std::string("nothing beside roce, whose frames are no packets of ns-3; ") +
+                        std::string("nothing beside frames that are no packets of ns-3; ") +
                             instead);
         }
     }
@@ -63,9 +68,13 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs)
 fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOutputs& outputs)
 {
     fabric::Transport transport = request.transport;
-    if (transport.roce)
+    if (HasFrames(transport))
     {
         RefuseOutputs(outputs);
+        if (transport.segments && !outputs.pcapPrefix.empty())
+        {
+            throw Error("pcap files", outputs.pcapPrefix, "nothing beside tcp:");
+        }
         return transport;
     }
     if (!outputs.pcapPrefix.empty())
@@ -84,7 +93,7 @@ class OwningEngine final : public fabric::Engine
 {
   public:
     OwningEngine(const EngineRequest& request, const fabric::PacketOutputs& outputs)
-        : m_lease(request.transport.roce != nullptr),
+        : m_lease(HasFrames(request.transport)),
           m_fingerprint("packet 1 " + request.transport.Fingerprint()),
           m_transport(Complete(request, outputs)),
           m_scope(m_transport, request.seed, request.run),
@@ -103,12 +112,12 @@ class OwningEngine final : public fabric::Engine
                             roce = dynamic_cast<RoceCarrier*>(carrier.get());
                             return carrier;
                         });
-        if (roce == nullptr)
+        if (m_engine->GetNetwork())
         {
             m_outputs.emplace(
                 outputs, m_engine->GetNetwork(), *request.topology, *request.placement);
         }
-        else if (!outputs.pcapPrefix.empty())
+        else if (roce != nullptr && !outputs.pcapPrefix.empty())
         {
             Capture(outputs.pcapPrefix, request, *roce);
         }

@@ -161,7 +161,7 @@ SimulationScope::SimulationScope(const fabric::Transport& transport, uint64_t se
     : m_seed(RngSeedManager::GetSeed()),
       m_run(RngSeedManager::GetRun())
 {
-    if (!transport.roce)
+    if (!transport.roce && !transport.segments)
     {
         SetDefaults(transport);
     }

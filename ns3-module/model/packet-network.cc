@@ -126,6 +126,19 @@ Mac48Address MacOf(DirectedLink link)
 
 } // namespace
 
+TimeNs LongestRoundTrip(const fabric::Topology& topology,
+                        const std::vector<int>& endpoints,
+                        int64_t frameBytes)
+{
+    TimeNs longest = 0;
+    for (const int node : endpoints)
+    {
+        const TimeNs trip = LongestTrip(topology, node, frameBytes);
+        longest = std::max(longest, Later(trip, trip));
+    }
+    return longest;
+}
+
 TypeId PacketNetwork::GetTypeId()
 {
     static TypeId tid =
@@ -153,9 +166,8 @@ void PacketNetwork::Build(const fabric::Topology* topology,
     for (int node : endpoints)
     {
         isEndpoint[node] = true;
-        const TimeNs trip = LongestTrip(*topology, node, transport.FrameBytes());
-        m_roundTrip = std::max(m_roundTrip, Later(trip, trip));
     }
+    m_roundTrip = LongestRoundTrip(*topology, endpoints, transport.FrameBytes());
     for (int node = 0; node < topology->NodeCount(); ++node)
     {
         AddNode(node, isEndpoint[node]);

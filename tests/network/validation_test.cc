@@ -97,9 +97,9 @@ TEST(LinuxCases, SingleFlowsTakeTheMeasuredTime) {
         std::ranges::all_of(one.hosts, [](const LinuxHost& host) { return host.loss == 0; });
     if (!quick || !lossless || !one.NotSimulated().empty()) continue;
     if (one.name == "cold_rtt50_r50_q0.25bdp_1000000_reno") continue;  // overruns its queue
-    for (const Fidelity fidelity : Fidelities()) {
-      if (fidelity == Fidelity::kAnalytic) continue;
-      EXPECT_NEAR(SimulateLinuxCase(one, fidelity) / one.seconds, 1, 0.03) << one.name;
+    for (const LinuxEngine engine :
+         {LinuxEngine::kSockets, LinuxEngine::kSegments, LinuxEngine::kFlow}) {
+      EXPECT_NEAR(SimulateLinuxCase(one, engine) / one.seconds, 1, 0.03) << one.name;
     }
     ++simulated;
   }

@@ -1,7 +1,10 @@
-// Every algorithm over ns-3's TCP, compared with its closed form.
+// Every algorithm over TCP, by ns-3's sockets and by segments of our own, compared with its closed
+// form.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
+#include <tuple>
 
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "tests/packet/scenario.h"
@@ -11,11 +14,16 @@ namespace {
 
 using fabric::CollectiveAlgorithm;
 
-class CollectiveOverTcp : public testing::TestWithParam<CollectiveAlgorithm> {};
+class CollectiveOverTcp
+    : public testing::TestWithParam<std::tuple<CollectiveAlgorithm, const char*>> {};
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, CollectiveOverTcp,
-                         testing::ValuesIn(fabric::CollectiveAlgorithms()), [](const auto& info) {
-                           std::string name = fabric::ToString(info.param);
+                         testing::Combine(testing::ValuesIn(fabric::CollectiveAlgorithms()),
+                                          testing::Values("datacenter", "tcp:datacenter")),
+                         [](const auto& info) {
+                           const bool own = std::get<1>(info.param) != std::string("datacenter");
+                           std::string name = fabric::ToString(std::get<0>(info.param)) +
+                                              std::string(own ? "_segments" : "_sockets");
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
@@ -32,9 +40,10 @@ TEST_P(CollectiveOverTcp, TakesAboutItsClosedForm) {
   fabric::EngineRequest request;
   request.topology = &topology;
   request.placement = &placement;
+  request.transport = fabric::MakeTransport(std::get<1>(GetParam()));
 
   fabric::CollectiveSpec spec;
-  spec.algorithm = GetParam();
+  spec.algorithm = std::get<0>(GetParam());
   spec.bytes.assign(8, 400'000);
   spec.pullBytes = 400'000;
   spec.servers = 2;

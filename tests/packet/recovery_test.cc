@@ -11,7 +11,8 @@ constexpr int64_t kGigabit = 1'000'000'000;
 
 // Two hosts whose fast links end at routers with a slow link between them.
 struct Path {
-  explicit Path(const fabric::Port& slow, TimeNs delay, const std::string& congestion = "cubic") {
+  Path(const std::string& transport, const fabric::Port& slow, TimeNs delay,
+       const std::string& congestion = "cubic") {
     const int a = topology.AddHost("a"), b = topology.AddHost("b");
     const int left = topology.AddSwitch("left"), right = topology.AddSwitch("right");
     const fabric::Port fast{10 * kGigabit};
@@ -21,7 +22,7 @@ struct Path {
     placement.hosts = {a, b};
     request.topology = &topology;
     request.placement = &placement;
-    request.transport = fabric::MakeTransport("wan");
+    request.transport = fabric::MakeTransport(transport);
     request.transport.congestionControl = congestion;
     request.transport.connections = fabric::ConnectionKind::Cold;
   }
@@ -57,12 +58,18 @@ Sent Send(const Path& path, const std::vector<int64_t>& sizes) {
   return sent;
 }
 
+// By ns-3's sockets, and by segments of our own.
+class Recovery : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Stacks, Recovery, testing::Values("wan", "tcp:wan"), [](const auto& info) {
+  return std::string(info.index == 0 ? "sockets" : "segments");
+});
+
 constexpr TimeNs kOneWay = 25'000'000;
 constexpr int64_t kTenMegabytes = 10'000'000;
 
 // Linux takes 1.073 s with Cubic (scenarios/network/validation/linux_tcp/wan.csv).
-TEST(Recovery, AQueueOfOneBandwidthDelayProductIsNotOverrun) {
-  const Path path({kGigabit / 10, 625'000}, kOneWay);
+TEST_P(Recovery, AQueueOfOneBandwidthDelayProductIsNotOverrun) {
+  const Path path(GetParam(), {kGigabit / 10, 625'000}, kOneWay);
   const Sent sent = Send(path, {kTenMegabytes});
   EXPECT_NEAR(static_cast<double>(sent.arrived[0]) * 1e-9, 1.073, 0.15 * 1.073);
   EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
@@ -71,8 +78,8 @@ TEST(Recovery, AQueueOfOneBandwidthDelayProductIsNotOverrun) {
 
 // Reno's slow start overruns the queue by half a window. SACK says what is lost, and no timer
 // expires. The line alone takes 0.83 s, and slow start 0.25 s.
-TEST(Recovery, OfHalfAWindowNeedsNoTimeOut) {
-  const Path path({kGigabit / 10, 625'000}, kOneWay, "reno");
+TEST_P(Recovery, OfHalfAWindowNeedsNoTimeOut) {
+  const Path path(GetParam(), {kGigabit / 10, 625'000}, kOneWay, "reno");
   const Sent sent = Send(path, {kTenMegabytes});
   EXPECT_GT(sent.drops, 50);
   EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
@@ -81,8 +88,8 @@ TEST(Recovery, OfHalfAWindowNeedsNoTimeOut) {
 
 // The last segments of a message are followed by none that would show that they are lost. A probe
 // shows it, after two round trips; the timer would wait for 200 ms and one.
-TEST(Recovery, AProbeFindsTheLossOfATail) {
-  const Path path({kGigabit / 100, 9'000}, 5'000'000);
+TEST_P(Recovery, AProbeFindsTheLossOfATail) {
+  const Path path(GetParam(), {kGigabit / 100, 9'000}, 5'000'000);
   const Sent sent = Send(path, {14'480});  // the initial window at once, into a queue of 6 frames
   EXPECT_GT(sent.drops, 0);
   EXPECT_EQ(sent.counters.retransmitTimeouts, 0u);
@@ -91,19 +98,19 @@ TEST(Recovery, AProbeFindsTheLossOfATail) {
 
 // A full bucket of 20 frames lets the initial window pass at the line's rate; what follows at once
 // finds no tokens.
-TEST(Recovery, ATokenBucketSendsItsBurstAtOnce) {
+TEST_P(Recovery, ATokenBucketSendsItsBurstAtOnce) {
   fabric::Port port{kGigabit / 1000, 1'000'000};
   port.burstBytes = 20 * 1502;
-  const Path path(port, 1'000'000);
+  const Path path(GetParam(), port, 1'000'000);
   const Sent sent = Send(path, {14'480, 144'800});
   EXPECT_NEAR(static_cast<double>(sent.arrived[0]), 1e6, 0.1e6);
   const double tokens_lack = 8.0 * (110 * 1502 - 20 * 1502) * 1e3;  // in nanoseconds
   EXPECT_NEAR(static_cast<double>(sent.arrived[1]), tokens_lack, 0.02 * tokens_lack);
 }
 
-TEST(Recovery, BbrIsRefusedWithTheReason) {
+TEST(BbrRecovery, IsRefusedWithTheReason) {
   for (const char* name : {"bbr", "TcpBbr", "ns3::TcpBbr"}) {
-    const Path path({kGigabit, 625'000}, kOneWay, name);
+    const Path path("wan", {kGigabit, 625'000}, kOneWay, name);
     try {
       fabric::MakePacketEngine(path.request);
       FAIL() << name;

@@ -213,6 +213,7 @@ std::string Transport::Fingerprint() const
     {
         text += " " + std::to_string(value);
     }
+    text += segments ? " segments" : "";
     text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     for (const auto& [name, value] : attributes)
@@ -306,6 +307,18 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.switchDelay = settings.switchDelay;
         transport.queuePairs = settings.qps;
         transport.roce = std::make_shared<const RoceSettings>(settings);
+        return transport;
+    }
+    const std::string own = "tcp:";
+    if (preset.rfind(own, 0) == 0)
+    {
+        transport = MakeTransport(preset.substr(own.size()), option);
+        if (transport.roce)
+        {
+            throw Error(option, preset, "tcp:datacenter, tcp:wan");
+        }
+        transport.preset = preset;
+        transport.segments = true;
         return transport;
     }
     if (preset == "datacenter")

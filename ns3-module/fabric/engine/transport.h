@@ -81,6 +81,8 @@ struct Transport
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They take
     /// precedence over the preset.
     std::map<std::string, std::string> attributes;
+    /// Packets are those of our own TCP (model/tcp/); else of ns-3's sockets.
+    bool segments = false;
     std::shared_ptr<const RoceSettings> roce; ///< NICs and switches of RoCEv2; nullptr: TCP
     /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
     double utilisation = 1;
@@ -151,7 +153,8 @@ inline constexpr int64_t kMostMtu = 65535;
 /// option of their own.
 inline constexpr int64_t kUsualMtu = 1500;
 
-/// Returns the preset "datacenter" or "wan", or "roce" and "roce:key=value,..." (roce-settings.h).
+/// Returns the preset "datacenter" or "wan", with "tcp:" before it for packets of our own TCP, or
+/// "roce" and "roce:key=value,..." (roce-settings.h).
 /// Throws Error naming `option` on anything else.
 Transport MakeTransport(const std::string& text, const std::string& option = "transport");
 

@@ -75,6 +75,14 @@ struct FrameList
     }
 };
 
+/// A FrameRoom says what the frames of a network have besides a Frame.
+struct FrameRoom
+{
+    bool telemetry{false};  //!< switches write it into data frames
+    std::size_t records{0}; //!< most records of a frame
+    int64_t gap{0};         //!< bytes on the wire that take no room in buffers
+};
+
 /// A FramePool owns all frames of a network and their telemetry. Frames never move in memory.
 class FramePool
 {
@@ -82,9 +90,19 @@ class FramePool
     /**
      * \param records number of telemetry records of a frame, one for each switch on the longest
      * path; 0: none
+     * \param gap bytes of a frame on the wire that take no room in buffers
      */
-    explicit FramePool(std::size_t records) : m_stride(records)
+    FramePool(std::size_t records, int64_t gap) : m_stride(records), m_gap(gap)
     {
+    }
+
+    /**
+     * \param frame a frame
+     * \return number of bytes that it takes in buffers
+     */
+    int64_t InBuffer(const Frame& frame) const
+    {
+        return frame.wire - frame.frames * m_gap;
     }
 
     Frame& operator[](uint32_t frame)
@@ -197,6 +215,7 @@ class FramePool
     static constexpr uint32_t kBlock = 1024;
 
     std::size_t m_stride;
+    int64_t m_gap;
     uint32_t m_size{0};
     std::vector<std::unique_ptr<Frame[]>> m_blocks;
     std::vector<fabric::IntRecord> m_records;

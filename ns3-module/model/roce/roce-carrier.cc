@@ -79,6 +79,14 @@ void ChooseScheduler()
     }
 }
 
+/// Returns the room of frames: one record for each switch on the longest path.
+FrameRoom RoomOf(const fabric::Topology& topology, bool telemetry)
+{
+    return {telemetry,
+            telemetry ? static_cast<std::size_t>(topology.NodeCount()) : 0,
+            RoceSettings::kGapBytes};
+}
+
 } // namespace
 
 RoceCarrier::RoceCarrier(const fabric::Topology* topology,
@@ -90,7 +98,11 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
       m_run(run),
       m_listener(listener),
       m_control(fabric::MakeRoceControl(settings.control, "roce:cc")),
-      m_network(Checked(topology, settings), settings, m_control->Traits().telemetry, seed, this),
+      m_network(Checked(topology, settings),
+                settings,
+                RoomOf(*topology, m_control->Traits().telemetry),
+                seed,
+                this),
       m_pairs(topology, &m_settings, m_control.get(), &m_network),
       m_sender(*topology, &m_settings, m_control.get(), &m_pairs, &m_network, this, listener),
       m_receiver(&m_settings,
@@ -223,6 +235,10 @@ void RoceCarrier::OnWaited(const Frame& frame,
 DirectedLink RoceCarrier::NextLink(const Frame& frame, int node)
 {
     return m_pairs.NextLink(frame, node);
+}
+
+void RoceCarrier::OnLeft(uint32_t)
+{
 }
 
 void RoceCarrier::OnNicEvent(RoceEventKind kind, uint32_t a)

@@ -101,6 +101,7 @@ class RoceCarrier : public Carrier, private RoceEnds
     void
     OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) override;
     DirectedLink NextLink(const Frame& frame, int node) override;
+    void OnLeft(uint32_t frame) override;
     void OnNicEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;
 

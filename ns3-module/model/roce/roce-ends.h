@@ -57,6 +57,12 @@ class RoceEnds
     virtual void
     OnWaited(const Frame& frame, DirectedLink link, DirectedLink root, Picoseconds time) = 0;
     /**
+     * Called for a data frame that a NIC has put into its port's queue (RoceNetwork::SendControl),
+     * and that leaves it.
+     * \param frame the frame
+     */
+    virtual void OnLeft(uint32_t frame) = 0;
+    /**
      * Called for an event of the NICs.
      * \param kind what happened
      * \param a see RoceEventKind

@@ -6,6 +6,7 @@
 
 #include "fabric/roce/telemetry.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace legacy
@@ -14,6 +15,70 @@ namespace packet
 {
 
 using fabric::Picoseconds;
+
+/// A TokenBucket limits what a port sends, as Linux's tbf does: up to `burst` bytes pass at once
+/// after an idle time, and then what the rate allows.
+class TokenBucket
+{
+  public:
+    /**
+     * \param rateBps rate in bit/s, above 0
+     * \param burst bytes
+     */
+    void Set(int64_t rateBps, int64_t burst)
+    {
+        m_rate = rateBps;
+        m_burst = burst;
+    }
+
+    /**
+     * \param rateBps rate from now on, above 0
+     */
+    void SetRate(int64_t rateBps)
+    {
+        m_rate = rateBps;
+    }
+
+    /**
+     * \return true if the port has a bucket
+     */
+    bool IsOn() const
+    {
+        return m_burst > 0;
+    }
+
+    /**
+     * \param wire bytes of a frame
+     * \return the time from which it may leave
+     */
+    Picoseconds ReadyFor(int64_t wire) const
+    {
+        return m_full - TimeOf(m_burst - std::min(wire, m_burst));
+    }
+
+    /**
+     * \param start time at which a frame leaves
+     * \param wire its bytes
+     */
+    void Take(Picoseconds start, int64_t wire)
+    {
+        m_full = std::max(m_full, start) + TimeOf(wire);
+    }
+
+    /**
+     * \param bytes tokens
+     * \return the time in which the bucket gets them
+     */
+    Picoseconds TimeOf(int64_t bytes) const
+    {
+        return static_cast<Picoseconds>(__int128{8} * bytes * 1'000'000'000'000 / m_rate);
+    }
+
+  private:
+    int64_t m_rate{1};
+    int64_t m_burst{0};
+    Picoseconds m_full{0}; //!< time at which it is full
+};
 
 /// A RoceLine is the wire of one directed link: its rate, and the frames that it loses.
 class RoceLine

@@ -16,7 +16,7 @@ using fabric::RoceSettings;
 
 RoceNetwork::RoceNetwork(const fabric::Topology* topology,
                          const RoceSettings& settings,
-                         bool telemetry,
+                         const FrameRoom& room,
                          uint64_t seed,
                          RoceEnds* ends)
     : m_topology(topology),
@@ -24,14 +24,28 @@ RoceNetwork::RoceNetwork(const fabric::Topology* topology,
       m_seed(seed),
       m_firstFrame(settings.LargestFrame(0)),
       m_ends(ends),
-      m_frames(telemetry ? static_cast<std::size_t>(topology->NodeCount()) : 0),
+      m_frames(room.records, room.gap),
       m_ports(MakeRocePorts(*topology, settings)),
-      m_switches(topology, &m_settings, telemetry, seed, &m_ports, &m_frames, ends),
+      m_switches(topology, &m_settings, room.telemetry, seed, &m_ports, &m_frames, ends),
       m_pauses(topology, &m_settings, &m_ports, this, ends)
 {
 }
 
 RoceNetwork::~RoceNetwork() = default;
+
+void RoceNetwork::SetQueue(DirectedLink link,
+                           int64_t limit,
+                           const std::optional<fabric::EcnThresholds>& marks)
+{
+    m_ports[link].queueLimit = limit;
+    m_ports[link].marks.on = marks.has_value();
+    m_ports[link].marks.ecn = marks.value_or(fabric::EcnThresholds());
+}
+
+void RoceNetwork::SetBucket(DirectedLink link, int64_t rateBps, int64_t burst)
+{
+    m_ports[link].bucket.Set(rateBps, burst);
+}
 
 void RoceNetwork::Schedule(Picoseconds at, RoceEventKind kind, uint32_t a)
 {
@@ -89,7 +103,14 @@ void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
         port.outUntil = ends ? until * kPicosecondsPerNs : kLongest;
         return;
     }
-    port.line.SetRate(rateBps);
+    if (port.bucket.IsOn())
+    {
+        port.bucket.SetRate(rateBps);
+    }
+    else
+    {
+        port.line.SetRate(rateBps);
+    }
     if (port.outUntil == 0)
     {
         return;
@@ -105,10 +126,11 @@ void RoceNetwork::SetRate(DirectedLink link, int64_t rateBps, TimeNs until)
 
 void RoceNetwork::SendControl(DirectedLink link, uint32_t frame)
 {
-    Enqueue(link, frame);
+    Queue(link, frame);
+    Serve(link);
 }
 
-void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
+void RoceNetwork::Queue(DirectedLink link, uint32_t frame)
 {
     Frame& taken = m_frames[frame];
     RocePort& port = m_ports[link];
@@ -116,9 +138,8 @@ void RoceNetwork::Enqueue(DirectedLink link, uint32_t frame)
     {
         taken.held = port.pause.Count() > 0 ? port.pause.TimeUntil(taken.at) : 0;
     }
-    m_frames.Push(port.QueueOf(m_switches.ClassOf(taken)), frame, InBuffer(taken));
+    m_frames.Push(port.QueueOf(m_switches.ClassOf(taken)), frame, m_frames.InBuffer(taken));
     port.meter.maxQueue = std::max(port.meter.maxQueue, port.Waiting());
-    Serve(link);
 }
 
 bool RoceNetwork::HasWork(DirectedLink link) const
@@ -136,6 +157,10 @@ void RoceNetwork::Serve(DirectedLink link)
     {
         return;
     }
+    if (port.bucket.IsOn() && HasWork(link))
+    {
+        port.free = std::max(port.free, port.bucket.ReadyFor(NextWire(link)));
+    }
     if (port.free <= RoceNow())
     {
         Picoseconds from = port.free;
@@ -151,6 +176,19 @@ void RoceNetwork::Serve(DirectedLink link)
         port.freeScheduled = true;
         ScheduleRoce(this, port.free, RoceEventKind::Free, static_cast<uint32_t>(link), 0);
     }
+}
+
+int64_t RoceNetwork::NextWire(DirectedLink link) const
+{
+    const RocePort& port = m_ports[link];
+    for (const FrameList& queue : port.queues)
+    {
+        if (!queue.Empty())
+        {
+            return m_frames[queue.head].wire;
+        }
+    }
+    return m_firstFrame;
 }
 
 uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
@@ -200,7 +238,7 @@ uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& f
     {
         return Frame::kNone;
     }
-    const uint32_t frame = m_frames.Pop(queue, InBuffer(m_frames[queue.head]));
+    const uint32_t frame = m_frames.Pop(queue, m_frames.InBuffer(m_frames[queue.head]));
     Frame& taken = m_frames[frame];
     from = std::max(from, taken.at);
     if (taken.ingress != Frame::kNoPort)
@@ -210,6 +248,10 @@ uint32_t RoceNetwork::PickQueued(DirectedLink link, RoceClass of, Picoseconds& f
     else if (taken.kind != FrameKind::Data)
     {
         taken.held = from - taken.at;
+    }
+    else
+    {
+        m_ends->OnLeft(frame);
     }
     return frame;
 }
@@ -222,7 +264,15 @@ void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
     port.free = start + time;
     port.meter.packets += sent.frames;
     port.meter.bytes += sent.wire;
-    port.meter.Occupy(start, time);
+    if (port.bucket.IsOn())
+    {
+        port.bucket.Take(start, sent.wire);
+        port.meter.Occupy(start, port.bucket.TimeOf(sent.wire));
+    }
+    else
+    {
+        port.meter.Occupy(start, time);
+    }
     if (m_tap)
     {
         m_tap(link, frame, start, false);
@@ -300,7 +350,7 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
         Serve(m_pauses.Pause(link, m_frames[frame].at));
     }
     m_switches.OnWaiting(out, frame);
-    Enqueue(out, frame);
+    SendControl(out, frame);
 }
 
 void RoceNetwork::Leave(DirectedLink link, uint32_t frame, Picoseconds start)

@@ -15,6 +15,7 @@
 
 #include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -41,16 +42,24 @@ class RoceNetwork : private RoceEventSink
     /**
      * \param topology outlives this object
      * \param settings of switches and frames
-     * \param telemetry whether switches write telemetry into data frames
+     * \param room what frames have besides their records of 64 bytes
      * \param seed of marks and losses
      * \param ends outlives this object
      */
     RoceNetwork(const fabric::Topology* topology,
                 const fabric::RoceSettings& settings,
-                bool telemetry,
+                const FrameRoom& room,
                 uint64_t seed,
                 RoceEnds* ends);
     ~RoceNetwork() override;
+    /**
+     * Limits what waits at the port of a switch, and marks data there.
+     * \param link the port
+     * \param limit most bytes of data that wait; 0: what its buffer has
+     * \param marks thresholds; nothing: no marks
+     */
+    void
+    SetQueue(DirectedLink link, int64_t limit, const std::optional<fabric::EcnThresholds>& marks);
     /**
      * \return all frames
      */
@@ -59,11 +68,32 @@ class RoceNetwork : private RoceEventSink
         return m_frames;
     }
     /**
-     * Sends an ACK, NAK or CNP after those that already wait.
+     * Sends an ACK, NAK or CNP after those that already wait, or data of a NIC that has a queue.
      * \param link first link of its way
      * \param frame whose `at` is the time from which it may leave
      */
     void SendControl(DirectedLink link, uint32_t frame);
+    /**
+     * Does the same while the port is served, as in RoceEnds::OnLeft: it sends on by itself.
+     * \param link see SendControl
+     * \param frame see SendControl
+     */
+    void Queue(DirectedLink link, uint32_t frame);
+    /**
+     * Limits what a port sends by tokens, before a line that is fast.
+     * \param link the port
+     * \param rateBps of tokens
+     * \param burst bytes of tokens; 0: no bucket
+     */
+    void SetBucket(DirectedLink link, int64_t rateBps, int64_t burst);
+    /**
+     * \param link a port
+     * \return bytes of data that wait there
+     */
+    int64_t QueuedAt(DirectedLink link) const
+    {
+        return m_ports[link].QueueOf(fabric::RoceClass::Data).bytes;
+    }
     /**
      * Lets a port send: now if it is free, else as soon as it is.
      * \param link the port
@@ -232,6 +262,8 @@ class RoceNetwork : private RoceEventSink
     /// there is none.
     uint32_t Pick(DirectedLink link, Picoseconds& from);
     uint32_t PickQueued(DirectedLink link, fabric::RoceClass of, Picoseconds& from);
+    /// Returns the wire bytes of the frame that leaves next, or of a full one.
+    int64_t NextWire(DirectedLink link) const;
     bool HasWork(DirectedLink link) const; //!< returns whether Pick would find a frame
     void Send(DirectedLink link, uint32_t frame, Picoseconds start);
     /// Returns how long before its end a train that is sent may be forwarded at the far end.
@@ -240,7 +272,6 @@ class RoceNetwork : private RoceEventSink
     void Arrive(DirectedLink link, uint32_t frame);
     void Forward(DirectedLink link, DirectedLink out, uint32_t frame); //!< in a switch
     void Leave(DirectedLink link, uint32_t frame, Picoseconds start);  //!< from its buffer
-    void Enqueue(DirectedLink link, uint32_t frame);
     void Bite(DirectedLink link); //!< drops what waits at a port, as its watchdog does
 
     const fabric::Topology* m_topology;

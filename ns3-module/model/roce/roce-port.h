@@ -21,15 +21,6 @@ namespace legacy
 namespace packet
 {
 
-/**
- * \param frame a frame
- * \return number of bytes that it takes in buffers
- */
-inline int64_t InBuffer(const Frame& frame)
-{
-    return fabric::RoceSettings::InBuffer(frame.wire, frame.frames);
-}
-
 /// A RoceMeter counts what a port has sent.
 class RoceMeter
 {
@@ -96,6 +87,7 @@ struct RocePort
     };
 
     RoceLine line;
+    TokenBucket bucket;
     Picoseconds delay{0};      //!< delay of the link, and of the switch at its end
     Picoseconds wireDelay{0};  //!< of the link alone
     Picoseconds free{0};       //!< time at which the last frame ends

@@ -63,7 +63,7 @@ bool RoceSwitches::IsOverLimit(const RocePort& port,
 RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
-    const int64_t bytes = InBuffer(arrived);
+    const int64_t bytes = m_frames.InBuffer(arrived);
     const RoceClass of = ClassOf(arrived);
     const bool data = of == RoceClass::Data;
     const RocePort& to = m_ports[out];
@@ -102,7 +102,7 @@ RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out,
 void RoceSwitches::MarkWaiting(DirectedLink out, uint32_t frame)
 {
     const Frame& arrived = m_frames[frame];
-    const int64_t bytes = InBuffer(arrived);
+    const int64_t bytes = m_frames.InBuffer(arrived);
     const int64_t each = bytes / arrived.frames;
     Mark(out, frame, m_ports[out].QueueOf(ClassOf(arrived)).bytes + bytes, -each);
 }
@@ -132,7 +132,7 @@ DirectedLink RoceSwitches::Release(DirectedLink link, uint32_t frame)
     Frame& leaving = m_frames[frame];
     const int node = m_topology->From(link);
     const DirectedLink cause = m_topology->Out(node)[leaving.ingress] ^ 1;
-    const int64_t bytes = InBuffer(leaving);
+    const int64_t bytes = m_frames.InBuffer(leaving);
     const RoceClass of = ClassOf(leaving);
     fabric::SharedBuffer& buffer = *m_buffers[node];
     const int ingress = std::exchange(leaving.ingress, Frame::kNoPort);
@@ -157,7 +157,7 @@ void RoceSwitches::OnLeaving(DirectedLink link, uint32_t frame, Picoseconds star
     const int64_t queued = port.QueueOf(ClassOf(leaving)).bytes;
     if (!m_settings->markAtEnqueue)
     {
-        Mark(link, frame, queued, InBuffer(leaving) / leaving.frames);
+        Mark(link, frame, queued, m_frames.InBuffer(leaving) / leaving.frames);
     }
     if (port.pause.Count() > 0)
     {

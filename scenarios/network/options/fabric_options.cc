@@ -64,8 +64,10 @@ OptionTable<FabricOptions> OptionsOfTransport() {
   return {
       Text<&FabricOptions::transport>(
           "network.transport", "--transport", "datacenter|wan|roce",
-          "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic); or roce[:key=value,...], "
-          "RDMA over Ethernet (docs/network.md)") |
+          "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic), with tcp: before it for "
+          "our "
+          "own packets in the place of ns-3's sockets; or roce[:key=value,...], RDMA over Ethernet "
+          "(docs/network.md)") |
           kUsual | kReadByClients | kMayFurther,
       Integer<&FabricOptions::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",

@@ -162,9 +162,10 @@ void BuildStar(const LinuxCase& one, fabric::Topology& topology, fabric::Placeme
   }
 }
 
-fabric::Transport TransportOf(const LinuxCase& one) {
+fabric::Transport TransportOf(const LinuxCase& one, LinuxEngine engine) {
   constexpr int64_t kBuffer = 32 << 20;
-  fabric::Transport transport = fabric::MakeTransport("wan");
+  fabric::Transport transport =
+      fabric::MakeTransport(engine == LinuxEngine::kSegments ? "tcp:wan" : "wan");
   transport.congestionControl = one.congestion;
   transport.connections = one.warm ? fabric::ConnectionKind::Warm : fabric::ConnectionKind::Cold;
   transport.SetMtu(one.mtu);
@@ -292,7 +293,7 @@ TimeNs Run(fabric::Engine& engine, fabric::FlowGraph& graph) {
 }
 
 // Returns the times of some repetitions on one engine. On cold connections there is only one.
-std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t seed) {
+std::vector<double> RunCase(const LinuxCase& one, LinuxEngine which, uint64_t seed) {
   fabric::Topology topology;
   fabric::Placement placement;
   BuildStar(one, topology, placement);
@@ -304,8 +305,9 @@ std::vector<double> RunCase(const LinuxCase& one, Fidelity fidelity, uint64_t se
   fabric::EngineRequest request;
   request.topology = &topology;
   request.placement = &placement;
-  request.transport = TransportOf(one);
+  request.transport = TransportOf(one, which);
   request.seed = seed;
+  const Fidelity fidelity = which == LinuxEngine::kFlow ? Fidelity::kFlow : Fidelity::kPacket;
   const auto engine = FactoryOf(fidelity, "validation")(request);
   constexpr int kWarmUps = 2;
   for (int i = 0; i < (one.warm ? kWarmUps : 1); ++i) Run(*engine, *Before(one));
@@ -345,13 +347,12 @@ std::vector<LinuxCase> LinuxCases() {
   return cases;
 }
 
-double SimulateLinuxCase(const LinuxCase& one, Fidelity fidelity) {
+double SimulateLinuxCase(const LinuxCase& one, LinuxEngine engine) {
   const bool random =
       std::ranges::any_of(one.hosts, [](const auto& host) { return host.loss > 0; });
   std::vector<double> times;
   for (int seed = 1; seed <= (random ? kRepetitions : 1); ++seed) {
-    std::ranges::copy(RunCase(one, fidelity, static_cast<uint64_t>(seed)),
-                      std::back_inserter(times));
+    std::ranges::copy(RunCase(one, engine, static_cast<uint64_t>(seed)), std::back_inserter(times));
   }
   std::ranges::sort(times);
   return times[times.size() / 2];

@@ -52,9 +52,16 @@ const char* LinuxWanCsv();
 // Returns all measured rows.
 std::vector<LinuxCase> LinuxCases();
 
-// Returns the time in seconds that the case takes at a fidelity: the median of as many repetitions
+// A LinuxEngine is one of those that are compared with Linux.
+enum class LinuxEngine : uint8_t {
+  kSockets,   // packets of ns-3's sockets
+  kSegments,  // packets of our own TCP
+  kFlow,
+};
+
+// Returns the time in seconds that the case takes on an engine: the median of as many repetitions
 // as were measured, on the same connections where they are warm, or with other seeds where links
 // lose packets.
-double SimulateLinuxCase(const LinuxCase& one, Fidelity fidelity);
+double SimulateLinuxCase(const LinuxCase& one, LinuxEngine engine);
 
 }  // namespace legacy

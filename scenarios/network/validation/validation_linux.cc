@@ -1,5 +1,8 @@
 // The validation section that compares our engines with the Linux kernel's TCP.
 #include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "scenarios/network/results.h"
 #include "scenarios/network/validation/linux_cases.h"
@@ -17,15 +20,20 @@ constexpr double kFewFrames = 30;
 // The class of cases for which the flow engine, which has no queues, need not meet the factor.
 constexpr const char* kStarved = "starved queue";
 
-enum LinuxColumn {
-  kLinuxName,
-  kLinuxClass,
-  kLinuxMeasured,
-  kLinuxPacket,
-  kLinuxPacketRatio,
-  kLinuxFlow,
-  kLinuxFlowRatio
+enum LinuxColumn { kLinuxName, kLinuxClass, kLinuxMeasured, kLinuxFirstEngine };
+
+// An engine with its name in the tables.
+struct NamedEngine {
+  LinuxEngine engine;
+  const char* name;
 };
+constexpr NamedEngine kEngines[] = {{LinuxEngine::kSockets, "packet"},
+                                    {LinuxEngine::kSegments, "segments"},
+                                    {LinuxEngine::kFlow, "flow"}};
+// Returns the column in which an engine's time is divided by the measured one.
+constexpr int RatioOf(LinuxEngine engine) {
+  return kLinuxFirstEngine + 2 * static_cast<int>(engine) + 1;
+}
 
 std::string ClassOf(const LinuxCase& one) {
   if (!one.NotSimulated().empty()) return "not simulated";
@@ -37,11 +45,11 @@ std::string ClassOf(const LinuxCase& one) {
 ValidationRow LinuxRow(const LinuxCase& one) {
   ValidationRow row{one.name, ClassOf(one), FormatFixed(one.seconds, 6)};
   if (!one.NotSimulated().empty()) {
-    row.insert(row.end(), {"", "", "", ""});
+    row.insert(row.end(), 2 * std::size(kEngines), "");
     return row;
   }
-  for (const Fidelity fidelity : {Fidelity::kPacket, Fidelity::kFlow}) {
-    const double seconds = SimulateLinuxCase(one, fidelity);
+  for (const NamedEngine& named : kEngines) {
+    const double seconds = SimulateLinuxCase(one, named.engine);
     row.push_back(FormatFixed(seconds, 6));
     row.push_back(FormatFixed(seconds / one.seconds, 3));
   }
@@ -83,7 +91,7 @@ template <class Wanted>
 std::vector<ValidationRow> RowsOf(const SectionResult& result, Wanted wanted) {
   std::vector<ValidationRow> rows;
   for (const ValidationRow& row : result.csv.rows) {
-    if (!row[kLinuxPacket].empty() && wanted(row[kLinuxClass])) rows.push_back(row);
+    if (!row[kLinuxFirstEngine].empty() && wanted(row[kLinuxClass])) rows.push_back(row);
   }
   return rows;
 }
@@ -102,7 +110,7 @@ void CheckTargets(SectionResult& result, const std::string& fidelity, const Erro
 
 void SummariseLinux(SectionResult& result) {
   ValidationTable summary{"linux-summary",
-                          {"rows", "cases", "fidelity", "median (%)", "90th percentile (%)",
+                          {"rows", "cases", "engine", "median (%)", "90th percentile (%)",
                            "worst (factor)", "worst case"},
                           {}};
   const auto all = RowsOf(result, [](const std::string&) { return true; });
@@ -110,24 +118,30 @@ void SummariseLinux(SectionResult& result) {
   for (const std::string name : {"all", "collectives", kStarved, "few frames", "wide area"}) {
     const auto rows =
         name == "all" ? all : RowsOf(result, [&](const auto& other) { return other == name; });
-    for (const auto& [fidelity, column] :
-         {std::pair("packet", kLinuxPacketRatio), std::pair("flow", kLinuxFlowRatio)}) {
-      const Errors errors = ErrorsOf(rows, column);
-      summary.rows.push_back({name, std::to_string(rows.size()), fidelity,
+    for (const NamedEngine& named : kEngines) {
+      const Errors errors = ErrorsOf(rows, RatioOf(named.engine));
+      summary.rows.push_back({name, std::to_string(rows.size()), named.name,
                               FormatFixed(errors.median, 1), FormatFixed(errors.ninth, 1),
                               FormatFixed(errors.worst, 2), errors.worst_case});
     }
   }
-  CheckTargets(result, "packet", ErrorsOf(all, kLinuxPacketRatio),
-               ErrorsOf(all, kLinuxPacketRatio));
-  CheckTargets(result, "flow", ErrorsOf(all, kLinuxFlowRatio), ErrorsOf(known, kLinuxFlowRatio));
+  for (const NamedEngine& named : kEngines) {
+    const Errors errors = ErrorsOf(all, RatioOf(named.engine));
+    CheckTargets(
+        result, named.name, errors,
+        named.engine == LinuxEngine::kFlow ? ErrorsOf(known, RatioOf(named.engine)) : errors);
+  }
   constexpr size_t kWorst = 12;
   ValidationTable worst{"linux-worst", result.csv.columns, all};
-  const auto both = [](const ValidationRow& row) {
-    return std::max(Factor(row, kLinuxPacketRatio), Factor(row, kLinuxFlowRatio));
+  const auto largest = [](const ValidationRow& row) {
+    double factor = 0;
+    for (const NamedEngine& named : kEngines) {
+      factor = std::max(factor, Factor(row, RatioOf(named.engine)));
+    }
+    return factor;
   };
   std::ranges::stable_sort(worst.rows, [&](const ValidationRow& a, const ValidationRow& b) {
-    return both(a) > both(b);
+    return largest(a) > largest(b);
   });
   worst.rows.resize(std::min(worst.rows.size(), kWorst));
   result.document = {summary, worst};
@@ -145,10 +159,11 @@ SectionResult ValidateLinux(const SectionRun& run) {
   std::vector<std::string> names;
   for (const LinuxCase& one : cases) names.push_back(one.name);
   SectionResult result;
-  result.csv = {"linux",
-                {"case", "class", "measured (s)", "packet (s)", "packet / measured", "flow (s)",
-                 "flow / measured"},
-                {}};
+  result.csv = {"linux", {"case", "class", "measured (s)"}, {}};
+  for (const NamedEngine& named : kEngines) {
+    const std::string name = named.name;
+    result.csv.columns.insert(result.csv.columns.end(), {name + " (s)", name + " / measured"});
+  }
   result.csv.rows = ForkRows(run, names, [&](int i) { return LinuxRow(cases[i]); });
   if (!run.sample) SummariseLinux(result);
   return result;

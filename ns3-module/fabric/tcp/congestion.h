@@ -1,0 +1,78 @@
+// The contract of congestion controls of TCP: how many segments a connection may have in flight,
+// from ACKs, losses and marks.
+//
+// A control is the state of one connection. The connection calls
+//
+//   OnAck      for every ACK that acknowledges something new, by its number or by SACK;
+//   Grow       after it, unless the connection is reducing its window;
+//   Threshold  when it notices losses or marks: the window to which it reduces (RFC 6937);
+//   OnTimeout  when its retransmission timer has expired, before Threshold.
+//
+// Windows are in segments, times in nanoseconds.
+#pragma once
+
+#include "base/units.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+/// The threshold of a connection that has lost nothing yet.
+inline constexpr uint32_t kNoThreshold = UINT32_MAX;
+
+/// TcpWindow is what a control reads and sets.
+struct TcpWindow
+{
+    uint32_t segments = 0;             ///< the congestion window
+    uint32_t threshold = kNoThreshold; ///< where slow start ends
+    TimeNs smoothed = 0;               ///< smoothed round-trip time; 0: none was measured yet
+    TimeNs least = kNever;             ///< least round-trip time
+
+    bool InSlowStart() const
+    {
+        return segments < threshold;
+    }
+};
+
+/// TcpAck tells of an ACK.
+struct TcpAck
+{
+    TimeNs now = 0;
+    uint32_t acked = 0;        ///< segments that are acknowledged for the first time
+    uint32_t marked = 0;       ///< those of them that switches marked
+    TimeNs roundTrip = 0;      ///< of the newest of them; 0: none, as they were sent twice
+    uint64_t acknowledged = 0; ///< byte up to which all have arrived
+    uint64_t next = 0;         ///< byte that is sent next for the first time
+    bool open = true;          ///< the connection has noticed no loss and no mark
+};
+
+/// A TcpCongestion is the congestion control of one connection.
+class TcpCongestion
+{
+  public:
+    virtual ~TcpCongestion() = default;
+
+    virtual void OnAck(TcpWindow& window, const TcpAck& ack);
+    virtual void Grow(TcpWindow& window, const TcpAck& ack) = 0;
+    /// Returns the window to which the connection reduces, 2 segments or more.
+    virtual uint32_t Threshold(const TcpWindow& window) = 0;
+    virtual void OnTimeout();
+
+  protected:
+    /// Adds a part of a segment to the window, which grows by whole segments.
+    void Add(TcpWindow& window, double segments);
+    /// Grows the window in slow start, up to the threshold. Returns the acknowledged segments that
+    /// are left for congestion avoidance.
+    static uint32_t Double(TcpWindow& window, uint32_t acked);
+
+    double m_part = 0; ///< part of a segment that is not yet added
+};
+
+/// Returns the control of that name: "reno", "cubic" or "dctcp"; nullptr: it is none of ours.
+std::unique_ptr<TcpCongestion> MakeTcpCongestion(const std::string& name);
+
+} // namespace legacy::fabric

@@ -1,0 +1,179 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_TCP_CONNECTION_H
+#define LEGACY_TCP_CONNECTION_H
+
+#include "fabric/engine/connection.h"
+#include "fabric/engine/flow-graph.h"
+#include "fabric/tcp/congestion.h"
+#include "model/roce/ring-buffer.h"
+#include "model/roce/roce-event.h"
+#include "model/roce/way.h"
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/// A TcpRange is bytes `begin` to `end` - 1 of a connection's stream.
+struct TcpRange
+{
+    uint64_t begin{0};
+    uint64_t end{0};
+};
+
+/// A TcpSegment was sent and is not acknowledged by number.
+struct TcpSegment
+{
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    uint64_t begin{0};
+    Picoseconds sent{0}; //!< when it was last sent
+    uint32_t bytes{0};
+    uint32_t before{kNone}; //!< number of the segment that was sent before it, of those in flight
+    uint32_t after{kNone};
+    bool sacked{false}; //!< it has arrived, as a SACK says
+    bool lost{false};
+    bool again{false};     //!< it was lost, and is in flight once more
+    bool everAgain{false}; //!< it was ever sent again
+};
+
+/// Says how the sender of a connection reacts to congestion (Linux: tcp_ca_state).
+enum class TcpPhase : uint8_t
+{
+    Open,
+    Disorder, //!< something has arrived before something else
+    Reducing, //!< switches marked a segment: the window shrinks (Linux: CWR)
+    Recovery, //!< something is lost, and the window shrinks
+    Loss,     //!< the retransmission timer has expired
+};
+
+/// Says how far a connection has been opened.
+enum class TcpStage : uint8_t
+{
+    Closed,
+    Connecting, //!< its SYN was sent
+    Waiting,    //!< further handshakes are waited for
+    Open,
+};
+
+/// A TcpConnection has both ends of a connection that carries messages in one direction.
+struct TcpConnection
+{
+    static constexpr uint32_t kNone = UINT32_MAX;
+
+    /// A message that has not arrived.
+    struct Message
+    {
+        uint64_t graph{0};
+        uint64_t end{0}; //!< position after its last byte in the stream
+        fabric::Flow flow;
+        bool aborted{false};
+    };
+
+    /// What a timer does when it is due.
+    enum class Timer : uint8_t
+    {
+        None,
+        Retransmit,
+        Probe,   //!< tail loss probe
+        Reorder, //!< what was overtaken counts as lost (RFC 8985)
+    };
+
+    Way way;
+    fabric::ConnectionName name;
+    RingBuffer<Message> messages;
+    std::unique_ptr<fabric::TcpCongestion> control;
+
+    // The sender. Counts are of segments.
+    uint64_t queued{0};  //!< end of the last message in the stream
+    uint64_t next{0};    //!< first byte that was never sent
+    uint64_t acked{0};   //!< all bytes below have arrived
+    uint64_t highEnd{0}; //!< an ACK of this byte ends the phase
+    RingBuffer<TcpSegment> segments;
+    uint32_t first{0};                  //!< number of the first of `segments`
+    uint32_t oldest{TcpSegment::kNone}; //!< first in the order of sending, of those in flight
+    uint32_t newest{TcpSegment::kNone}; //!< last in that order
+    uint32_t nextLost{0};               //!< no segment below is lost and not in flight
+    uint32_t sacked{0};
+    uint32_t lost{0};
+    uint32_t again{0};
+    std::vector<TcpRange> sackedRanges; //!< ascending, disjoint
+    fabric::TcpWindow window;
+    TcpPhase phase{TcpPhase::Open};
+    TcpStage stage{TcpStage::Closed};
+    // Proportional rate reduction (RFC 6937).
+    uint32_t priorWindow{0};
+    uint32_t reducedDelivered{0};
+    uint32_t reducedSent{0};
+    // Round trips and losses by time (RFC 6298, RFC 8985).
+    TimeNs variation{0};
+    int backoff{0};
+    Picoseconds latestSent{0};      //!< of what has arrived, when the latest was sent
+    uint64_t latestEnd{0};          //!< its end
+    Picoseconds latestRoundTrip{0}; //!< its round trip
+    // Timers.
+    Picoseconds waitsFrom{0}; //!< the retransmission timer runs from here
+    Picoseconds lastSent{0};  //!< when something new was last sent
+    Picoseconds reorderAt{0}; //!< 0: nothing was overtaken
+    Picoseconds dueAt{0};
+    Picoseconds timerEvent{0}; //!< time of the earliest event of the timer; 0: none
+    Timer due{Timer::None};
+    bool probing{false};     //!< a tail loss probe was sent
+    bool probeWasOld{false}; //!< it had been sent before
+    bool probeNow{false};    //!< a probe is to leave
+    bool reduced{false};     //!< the next new segment says that the window was reduced (CWR)
+    uint64_t probeEnd{0};    //!< end of what was sent when the probe left
+    // How much of the window is used (Linux: tcp_cwnd_validate).
+    uint64_t usageEnd{0};
+    uint32_t mostUsed{0};
+    bool limited{true};
+    // Turns at the NIC.
+    uint32_t nextListed{kNone};
+    uint32_t atNic{0};   //!< segments in the NIC's queue
+    bool retries{false}; //!< it sends again after a time, as the NIC's queue was full
+    bool listed{false};
+    Picoseconds ready{0};    //!< time from which its next segment may leave
+    Picoseconds openedAt{0}; //!< when its SYN was first sent
+    Picoseconds lastArrival{0};
+    int64_t buffer{0}; //!< bytes that may be in flight
+
+    // The receiver.
+    uint64_t expected{0};        //!< all bytes below have arrived
+    std::vector<TcpRange> ahead; //!< what has arrived beyond, the newest first
+    uint32_t unanswered{0};      //!< segments since the last ACK
+    Picoseconds answerAt{0};     //!< when a delayed ACK is due; 0: none
+    Picoseconds answerEvent{0};  //!< time of its earliest event; 0: none
+    bool congested{false};       //!< ACKs say that segments were marked
+
+    /// Returns the number of segments on their way.
+    uint32_t InFlight() const
+    {
+        return segments.size() - sacked - lost + again;
+    }
+
+    TcpSegment& SegmentOf(uint32_t number)
+    {
+        return segments[number - first];
+    }
+
+    uint32_t End() const
+    {
+        return first + segments.size();
+    }
+
+    bool IsIdle() const
+    {
+        return messages.empty();
+    }
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_TCP_CONNECTION_H

@@ -1,0 +1,366 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#include "tcp-connections.h"
+
+#include "base/error.h"
+#include "model/roce/roce-event.h"
+
+#include <algorithm>
+
+namespace legacy
+{
+namespace packet
+{
+
+using fabric::ConnectionKind;
+using fabric::DirectedLink;
+using fabric::Flow;
+using fabric::kPicosecondsPerNs;
+using fabric::Opening;
+
+namespace
+{
+
+constexpr std::size_t kDescribedMessages = 8; ///< that a description names
+constexpr uint32_t kNone = TcpConnection::kNone;
+
+} // namespace
+
+TcpConnections::TcpConnections(const fabric::Topology* topology, const fabric::Transport* transport)
+    : m_topology(*topology),
+      m_transport(*transport)
+{
+}
+
+int64_t TcpConnections::BufferOf(const TcpConnection& connection) const
+{
+    TimeNs roundTrip = 0;
+    int64_t slowest = INT64_MAX;
+    const auto add = [&](DirectedLink link)
+    {
+        const int64_t rate = m_topology.PortOf(link).rateBps;
+        roundTrip = Later(roundTrip,
+                          Later(m_topology.LinkOf(link).delay,
+                                SerialisationTime(m_transport.FrameBytes(), rate)));
+        slowest = std::min(slowest, rate);
+    };
+    std::for_each(connection.way.begin(), connection.way.end(), add);
+    for (const DirectedLink link : connection.way.Back())
+    {
+        add(link);
+    }
+    return m_transport.SocketBuffer(slowest, roundTrip);
+}
+
+uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
+{
+    const auto number = static_cast<uint32_t>(m_connections.size());
+    auto connection = std::make_unique<TcpConnection>();
+    connection->name = name;
+    connection->way.Set(m_topology.Route(name.source, name.destination, name.id),
+                        m_topology.Route(name.destination, name.source, name.id));
+    connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);
+    connection->window.segments = static_cast<uint32_t>(m_transport.initialWindow);
+    connection->buffer = BufferOf(*connection);
+    connection->lastArrival = RoceNow();
+    m_connections.push_back(std::move(connection));
+    connect(number);
+    return number;
+}
+
+uint32_t TcpConnections::TakeSpare(const Name& name)
+{
+    const auto found = m_spares.find(name);
+    if (found == m_spares.end())
+    {
+        return kNone;
+    }
+    const uint32_t number = found->second;
+    m_spares.erase(found);
+    return number;
+}
+
+void TcpConnections::Replace(const Name& name, uint32_t number)
+{
+    const auto [entry, added] = m_present.try_emplace(name, number);
+    if (added)
+    {
+        return;
+    }
+    std::vector<uint32_t>& retired = m_retired[name];
+    retired.erase(std::remove_if(retired.begin(),
+                                 retired.end(),
+                                 [&](uint32_t old) { return m_connections[old]->IsIdle(); }),
+                  retired.end());
+    if (!m_connections[entry->second]->IsIdle())
+    {
+        retired.push_back(entry->second);
+    }
+    entry->second = number;
+}
+
+uint32_t TcpConnections::TakeIdle(std::vector<Name>& names)
+{
+    for (auto name = names.begin(); name != names.end();)
+    {
+        const auto found = m_present.find(*name);
+        if (found != m_present.end() && !m_connections[found->second]->IsIdle())
+        {
+            ++name;
+            continue;
+        }
+        name = names.erase(name); // it is idle, or was dropped
+        if (found != m_present.end())
+        {
+            const uint32_t number = found->second;
+            m_present.erase(found);
+            return number;
+        }
+    }
+    return kNone;
+}
+
+uint32_t TcpConnections::GetPooled(const Name& name, const Connect& connect)
+{
+    std::vector<Name>& names = m_pooled[{name.source, name.destination}];
+    const auto present = m_present.find(name);
+    if (present != m_present.end() && !m_connections[present->second]->IsIdle())
+    {
+        return present->second;
+    }
+    const uint32_t idle = TakeIdle(names);
+    names.push_back(name);
+    return m_present[name] = idle != kNone ? idle : Open(name, connect);
+}
+
+uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& connect)
+{
+    const bool zeroRtt = m_transport.connections == ConnectionKind::QuicZeroRtt;
+    const bool persistent = m_transport.connections == ConnectionKind::Persistent;
+    if (opening == Opening::Pooled && m_transport.WarmsUp() && !zeroRtt)
+    {
+        return GetPooled(name, connect);
+    }
+    const auto found = m_present.find(name);
+    if (found != m_present.end() && (opening == Opening::Kept || opening == Opening::Pooled))
+    {
+        const TcpConnection& present = *m_connections[found->second];
+        const bool idle = persistent && present.IsIdle() &&
+                          RoceNow() - present.lastArrival > m_transport.minRto * kPicosecondsPerNs;
+        if (!idle)
+        {
+            return found->second;
+        }
+    }
+    const bool wasOpen = opening == Opening::Established || zeroRtt || persistent;
+    const uint32_t spare = wasOpen ? TakeSpare(name) : kNone;
+    const uint32_t number = spare != kNone ? spare : Open(name, connect);
+    Replace(name, number);
+    if (opening == Opening::New)
+    {
+        const Name back = name.Reversed();
+        m_spares[back] = Open(back, connect);
+    }
+    if (zeroRtt || persistent)
+    {
+        m_spares[name] = Open(name, connect);
+    }
+    return number;
+}
+
+void TcpConnections::BeginRun(const Connect& connect)
+{
+    if (m_transport.connections != ConnectionKind::QuicZeroRtt)
+    {
+        return;
+    }
+    std::vector<Name> names;
+    for (const auto& [name, number] : m_present)
+    {
+        names.push_back(name);
+    }
+    for (const Name& name : names)
+    {
+        const uint32_t spare = TakeSpare(name);
+        if (spare != kNone)
+        {
+            Replace(name, spare);
+            m_spares[name] = Open(name, connect);
+        }
+    }
+}
+
+void TcpConnections::Add(uint32_t number, uint64_t graph, const Flow& flow)
+{
+    TcpConnection& connection = *m_connections[number];
+    connection.queued += static_cast<uint64_t>(flow.bytes);
+    connection.messages.push_back({graph, connection.queued, flow, false});
+}
+
+std::optional<int64_t>
+TcpConnections::Abort(TcpConnection& connection, uint64_t graph, const Flow& flow)
+{
+    for (uint32_t i = 0; i < connection.messages.size(); ++i)
+    {
+        TcpConnection::Message& message = connection.messages[i];
+        if (message.graph != graph || message.aborted || message.flow.tag != flow.tag ||
+            message.flow.source != flow.source || message.flow.destination != flow.destination)
+        {
+            continue;
+        }
+        const uint64_t begin = message.end - static_cast<uint64_t>(message.flow.bytes);
+        const uint64_t unsent =
+            message.end - std::max(begin, std::min(connection.next, message.end));
+        for (uint32_t later = i; later < connection.messages.size(); ++later)
+        {
+            connection.messages[later].end -= unsent;
+        }
+        connection.queued -= unsent;
+        message.aborted = true;
+        const auto carried = static_cast<int64_t>(message.end - begin);
+        if (carried == 0)
+        {
+            connection.messages.erase(i);
+        }
+        return carried;
+    }
+    return std::nullopt;
+}
+
+std::optional<int64_t> TcpConnections::Abort(const Name& name, uint64_t graph, const Flow& flow)
+{
+    std::vector<uint32_t> numbers;
+    if (const auto present = m_present.find(name); present != m_present.end())
+    {
+        numbers.push_back(present->second);
+    }
+    if (const auto retired = m_retired.find(name); retired != m_retired.end())
+    {
+        numbers.insert(numbers.end(), retired->second.begin(), retired->second.end());
+    }
+    for (const uint32_t number : numbers)
+    {
+        if (const auto carried = Abort(*m_connections[number], graph, flow))
+        {
+            return carried;
+        }
+    }
+    return std::nullopt;
+}
+
+std::vector<Messages> TcpConnections::Drop(int host)
+{
+    std::vector<Messages> lost;
+    const auto drop = [&](uint32_t number)
+    {
+        TcpConnection& connection = *m_connections[number];
+        Messages messages;
+        for (uint32_t i = 0; i < connection.messages.size(); ++i)
+        {
+            const TcpConnection::Message& message = connection.messages[i];
+            if (!message.aborted)
+            {
+                messages.emplace_back(message.graph, message.flow);
+            }
+        }
+        while (!connection.messages.empty())
+        {
+            connection.messages.pop_front();
+        }
+        connection.queued = connection.next;
+        lost.push_back(std::move(messages));
+    };
+    const auto ends = [&](const Name& name)
+    { return name.source == host || name.destination == host; };
+    for (auto* numbers : {&m_present, &m_spares})
+    {
+        for (auto entry = numbers->begin(); entry != numbers->end();)
+        {
+            if (!ends(entry->first))
+            {
+                ++entry;
+                continue;
+            }
+            drop(entry->second);
+            entry = numbers->erase(entry);
+        }
+    }
+    for (auto& [name, retired] : m_retired)
+    {
+        if (ends(name))
+        {
+            std::for_each(retired.begin(), retired.end(), drop);
+            retired.clear();
+        }
+    }
+    return lost;
+}
+
+std::vector<std::string> TcpConnections::DescribeBlocked(const TcpConnection& connection) const
+{
+    const char* state = connection.stage == TcpStage::Connecting ? "SYN_SENT" : "ESTABLISHED";
+    std::vector<std::string> lines;
+    for (uint32_t i = 0; i < connection.messages.size(); ++i)
+    {
+        const TcpConnection::Message& message = connection.messages[i];
+        const uint64_t begin = message.end - static_cast<uint64_t>(message.flow.bytes);
+        const uint64_t done = std::clamp(connection.expected, begin, message.end) - begin;
+        lines.push_back("endpoint " + std::to_string(message.flow.source) + " to " +
+                        std::to_string(message.flow.destination) + ": " + std::to_string(done) +
+                        " of " + std::to_string(message.flow.bytes) + " bytes delivered, TCP " +
+                        state);
+    }
+    return lines;
+}
+
+std::optional<fabric::DeadLink>
+TcpConnections::FindDead(const std::function<bool(DirectedLink)>& isDead) const
+{
+    for (const auto& [name, number] : m_present)
+    {
+        const TcpConnection& connection = *m_connections[number];
+        if (connection.IsIdle())
+        {
+            continue;
+        }
+        for (const fabric::LinkShare& hop :
+             m_topology.Shares(name.source, name.destination, name.id))
+        {
+            if (isDead(hop.link))
+            {
+                return fabric::DeadLink(
+                    m_topology,
+                    hop.link,
+                    name.source,
+                    name.destination,
+                    "",
+                    " carries nothing any more, for ever, and it is on the way of " +
+                        DescribeBlocked(connection).front());
+            }
+        }
+    }
+    return std::nullopt;
+}
+
+std::string TcpConnections::DescribeBlocked() const
+{
+    std::string text;
+    std::size_t named = 0;
+    for (const auto& [name, number] : m_present)
+    {
+        for (const std::string& line : DescribeBlocked(*m_connections[number]))
+        {
+            if (named++ == kDescribedMessages)
+            {
+                return text + "\n  ...";
+            }
+            text += "\n  " + m_topology.NodeName(name.source) + " -> " +
+                    m_topology.NodeName(name.destination) + ", " + line;
+        }
+    }
+    return text;
+}
+
+} // namespace packet
+} // namespace legacy

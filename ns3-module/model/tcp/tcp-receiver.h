@@ -1,0 +1,69 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_TCP_RECEIVER_H
+#define LEGACY_TCP_RECEIVER_H
+
+#include "fabric/engine/transport.h"
+#include "model/carrier.h"
+#include "model/roce/roce-network.h"
+#include "tcp-connection.h"
+
+#include <functional>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * The receiving ends of all connections. An ACK answers each n-th segment, or the first one after
+ * a delay, and at once what is out of order (RFC 5681, section 4.2), with up to three ranges of
+ * SACK (RFC 2018). Applications read at once.
+ */
+class TcpReceiver
+{
+  public:
+    /// The most ranges that an ACK tells, as timestamps take the room of a fourth one.
+    static constexpr std::size_t kRanges = 3;
+
+    /**
+     * \param transport outlives this object, as all the others do
+     * \param network over which ACKs are sent
+     * \param connections by number
+     * \param listener is told what arrives
+     */
+    TcpReceiver(const fabric::Transport* transport,
+                RoceNetwork* network,
+                std::function<TcpConnection&(uint32_t)> connections,
+                CarrierListener* listener);
+
+    /**
+     * \param frame a segment, or a SYN
+     */
+    void OnData(uint32_t frame);
+    /**
+     * Called when a delayed ACK may be due.
+     * \param number of the connection
+     */
+    void OnTimer(uint32_t number);
+
+  private:
+    /// Adds what has arrived beyond a gap. Returns true if a gap was filled.
+    static bool Place(TcpConnection& connection, TcpRange range);
+    void Answer(uint32_t number, Picoseconds at, Picoseconds sent);
+    void Delay(uint32_t number, Picoseconds at);
+    void Deliver(uint32_t number, Picoseconds at);
+
+    const fabric::Transport& m_transport;
+    RoceNetwork& m_network;
+    std::function<TcpConnection&(uint32_t)> m_connections;
+    CarrierListener* m_listener;
+    const bool m_everyMark; //!< each ACK says whether its segments were marked (DCTCP)
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_TCP_RECEIVER_H

@@ -1,0 +1,161 @@
+// TCP by segments of our own, beside ns-3's sockets, and in fabrics of all kinds.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/hash.h"
+#include "tests/packet/scenario.h"
+
+namespace legacy::packet_test {
+namespace {
+
+using fabric::CollectiveAlgorithm;
+
+Scenario Of(const std::string& topology, int workers, CollectiveAlgorithm algorithm, int64_t bytes,
+            int64_t rate_bps, TimeNs delay) {
+  Scenario scenario;
+  scenario.topology = topology;
+  scenario.workers = workers;
+  scenario.server = algorithm == CollectiveAlgorithm::ParameterServer;
+  scenario.rate_bps = rate_bps;
+  scenario.delay = delay;
+  scenario.collective.algorithm = algorithm;
+  scenario.collective.bytes.assign(workers, bytes);
+  if (scenario.server) {
+    scenario.collective.root = workers;
+    scenario.collective.pullBytes = bytes;
+  }
+  return scenario;
+}
+
+fabric::StepTiming Time(Scenario scenario, const std::string& transport,
+                        fabric::ConnectionKind kind = fabric::ConnectionKind::Warm) {
+  scenario.transport = fabric::MakeTransport(transport);
+  scenario.transport.connections = kind;
+  return Simulate(scenario);
+}
+
+// Without losses both stacks send the same segments; they differ by the nanoseconds to which ns-3's
+// devices round, and by the order in which hosts serve connections and ACKs.
+TEST(Segments, TakeTheTimeOfSocketsWhereNothingIsLost) {
+  constexpr int64_t kGigabit = 1'000'000'000;
+  struct Case {
+    Scenario scenario;
+    std::string preset;
+    fabric::ConnectionKind kind = fabric::ConnectionKind::Warm;
+  };
+  const Case cases[] = {
+      {Of("star", 4, CollectiveAlgorithm::RingAllReduce, 1'000'000, 10 * kGigabit, 5'000),
+       "datacenter"},
+      {Of("fat-tree", 16, CollectiveAlgorithm::RingAllReduce, 400'000, 10 * kGigabit, 5'000),
+       "datacenter"},
+      {Of("star", 8, CollectiveAlgorithm::DirectAllGather, 200'000, 10 * kGigabit, 5'000),
+       "datacenter"},
+      {Of("star", 8, CollectiveAlgorithm::ParameterServer, 300'000, 10 * kGigabit, 5'000),
+       "datacenter"},
+      {Of("star", 4, CollectiveAlgorithm::RingAllReduce, 500'000, kGigabit, 5'000'000), "wan",
+       fabric::ConnectionKind::Cold},
+      {Of("star", 3, CollectiveAlgorithm::Broadcast, 2'000'000, kGigabit, 5'000'000), "wan",
+       fabric::ConnectionKind::Tls},
+      {Of("star", 3, CollectiveAlgorithm::RingAllReduce, 500'000, kGigabit, 5'000'000), "wan",
+       fabric::ConnectionKind::QuicZeroRtt}};
+  for (const Case& one : cases) {
+    const fabric::StepTiming sockets = Time(one.scenario, one.preset, one.kind);
+    const fabric::StepTiming segments = Time(one.scenario, "tcp:" + one.preset, one.kind);
+    const std::string what = one.scenario.topology + " " + one.preset + " " +
+                             fabric::ToString(one.scenario.collective.algorithm);
+    EXPECT_NEAR(segments.total / static_cast<double>(sockets.total), 1, 0.01) << what;
+    EXPECT_EQ(segments.counters.retransmitTimeouts, 0u) << what;
+    EXPECT_NEAR(segments.counters.packets / static_cast<double>(sockets.counters.packets), 1, 0.02)
+        << what;
+  }
+}
+
+// A handshake is one round trip of headers, TLS two.
+TEST(Segments, PayForHandshakes) {
+  Scenario scenario =
+      Of("star", 2, CollectiveAlgorithm::Broadcast, 1'000, 1'000'000'000, 10'000'000);
+  const TimeNs open = Time(scenario, "tcp:wan", fabric::ConnectionKind::QuicZeroRtt).total;
+  const TimeNs cold = Time(scenario, "tcp:wan", fabric::ConnectionKind::Cold).total;
+  const TimeNs tls = Time(scenario, "tcp:wan", fabric::ConnectionKind::Tls).total;
+  EXPECT_NEAR(static_cast<double>(cold - open), 40e6, 2e3) << "and four times 54 bytes";
+  EXPECT_NEAR(static_cast<double>(tls - open), 80e6, 4e3);
+}
+
+// An incast of DCTCP: marks keep the queue of the receiver's port near its threshold.
+TEST(Segments, MarksKeepQueuesShort) {
+  const Scenario scenario =
+      Of("star", 8, CollectiveAlgorithm::ParameterServer, 4'000'000, 10'000'000'000, 5'000);
+  const fabric::StepTiming timing = Time(scenario, "tcp:datacenter");
+  int64_t marks = 0, longest = 0, drops = 0;
+  for (const fabric::LinkCounters& link : timing.links) {
+    marks += link.marks;
+    drops += link.drops;
+    longest = std::max(longest, link.maxQueueBytes);
+  }
+  EXPECT_GT(marks, 500);
+  EXPECT_EQ(drops, 0);
+  const int64_t threshold = scenario.transport.PortMarkBytes(scenario.rate_bps);
+  EXPECT_GT(longest, threshold);
+  EXPECT_LT(longest, 8 * threshold);  // the first windows of eight senders
+}
+
+// Whatever queues, rates, delays, losses, controls and collectives: everything arrives, links carry
+// at least the payload, and a second run has the same bits.
+TEST(Segments, DeliverEverythingOnAnyFabric) {
+  uint64_t state = 1;
+  const auto draw = [&](uint64_t below) { return HashWords({++state}) % below; };
+  const char* topologies[] = {"star", "dumbbell", "leaf-spine:leaves=2,hosts=4,spines=2"};
+  const CollectiveAlgorithm algorithms[] = {
+      CollectiveAlgorithm::RingAllReduce, CollectiveAlgorithm::DirectAllGather,
+      CollectiveAlgorithm::AllToAll, CollectiveAlgorithm::Broadcast,
+      CollectiveAlgorithm::ParameterServer};
+  for (int run = 0; run < 500; ++run) {
+    const auto rate = static_cast<int64_t>(1e7 * std::pow(10, draw(4)));
+    Scenario scenario =
+        Of(topologies[draw(3)], 2 + static_cast<int>(draw(6)), algorithms[draw(5)],
+           1 + static_cast<int64_t>(draw(200'000)), rate, 1 + static_cast<TimeNs>(draw(5'000'000)));
+    scenario.transport = fabric::MakeTransport(draw(2) ? "tcp:wan" : "tcp:datacenter");
+    scenario.transport.congestionControl =
+        std::vector<std::string>{"reno", "cubic", "dctcp"}[draw(3)];
+    scenario.transport.queueBytes = draw(2) ? 5'000 + static_cast<int64_t>(draw(50'000)) : 0;
+    scenario.transport.connections = static_cast<fabric::ConnectionKind>(draw(6));
+    const fabric::StepTiming once = Simulate(scenario);
+    const fabric::StepTiming twice = Simulate(scenario);
+    EXPECT_EQ(once.total, twice.total) << run;
+    EXPECT_EQ(once.counters.events, twice.counters.events) << run;
+    int64_t bytes = 0;
+    for (const fabric::LinkCounters& link : once.links) bytes += link.bytes;
+    int64_t least = 0;
+    for (const int64_t payload : fabric::BytesSent(scenario.collective)) least += payload;
+    EXPECT_GE(bytes, 2 * least) << run;  // each crosses two links or more
+  }
+}
+
+TEST(Segments, SayWhatTheyDoNotHave) {
+  const auto error = [](const std::string& control, fabric::Multipath multipath) {
+    Scenario scenario = Of("star", 4, CollectiveAlgorithm::RingAllReduce, 1'000, 1'000'000, 1);
+    scenario.transport = fabric::MakeTransport("tcp:wan");
+    scenario.transport.congestionControl = control;
+    Fabric fabric(scenario);
+    fabric.topology.SetMultipath(multipath);
+    try {
+      fabric::MakePacketEngine(fabric.request);
+    } catch (const Error& thrown) {
+      return std::string(thrown.what());
+    }
+    return std::string();
+  };
+  EXPECT_EQ(error("bbr", fabric::Multipath::Ecmp),
+            "congestion control of tcp: got 'bbr'; allowed: reno, cubic, dctcp");
+  EXPECT_EQ(error("ns3::TcpVegas", fabric::Multipath::Ecmp),
+            "congestion control of tcp: got 'ns3::TcpVegas'; allowed: reno, cubic, dctcp");
+  EXPECT_EQ(error("cubic", fabric::Multipath::Spray),
+            "paths of tcp: got 'spray'; allowed: ecmp; --transport=wan and datacenter take it");
+}
+
+}  // namespace
+}  // namespace legacy::packet_test
