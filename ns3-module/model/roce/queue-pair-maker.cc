@@ -46,7 +46,7 @@ std::unique_ptr<QueuePair> QueuePairMaker::Make(const fabric::ConnectionName& co
     }
     if (m_sprays)
     {
-        FindTurns(*pair);
+        pair->selective->turns.Find(*m_topology, connection.OfChannel(channel));
     }
     return pair;
 }
@@ -106,34 +106,6 @@ void QueuePairMaker::OpenSelective(QueuePair& pair) const
     pair.selective = std::make_unique<QueuePair::Selective>();
     pair.selective->sender.Open(span, reorder);
     pair.selective->receiver.Open(span);
-}
-
-void QueuePairMaker::FindTurns(QueuePair& pair) const
-{
-    std::vector<int> open{pair.source};
-    std::set<int> known{pair.source, pair.destination};
-    while (!open.empty())
-    {
-        QueuePair::Turn turn;
-        turn.node = open.back();
-        open.pop_back();
-        turn.links = m_topology->NextHopsOf(turn.node, pair.source, pair.destination);
-        const DirectedLink chosen =
-            m_topology->NextHop(turn.node, pair.source, pair.destination, pair.id);
-        turn.first = static_cast<std::size_t>(
-            std::find(turn.links.begin(), turn.links.end(), chosen) - turn.links.begin());
-        for (const DirectedLink link : turn.links)
-        {
-            if (known.insert(m_topology->To(link)).second)
-            {
-                open.push_back(m_topology->To(link));
-            }
-        }
-        pair.selective->turns.push_back(std::move(turn));
-    }
-    std::sort(pair.selective->turns.begin(),
-              pair.selective->turns.end(),
-              [](const auto& a, const auto& b) { return a.node < b.node; });
 }
 
 Picoseconds QueuePairMaker::RoundTrip(const std::vector<DirectedLink>& way,

@@ -57,7 +57,6 @@ class QueuePairMaker
     Course CourseOf(const std::vector<DirectedLink>& forth, const std::vector<DirectedLink>& back);
     double WindowLimitOf(const fabric::RocePath& path) const;
     void OpenSelective(QueuePair& pair) const;
-    void FindTurns(QueuePair& pair) const;
     Picoseconds RoundTrip(const std::vector<DirectedLink>& way,
                           const std::vector<DirectedLink>& back) const;
     Picoseconds RoundTripOfFabric() const;

@@ -11,6 +11,7 @@
 #include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
 #include "ring-buffer.h"
+#include "turns.h"
 #include "way.h"
 
 #include <algorithm>
@@ -117,31 +118,12 @@ struct QueuePair
         }
     };
 
-    /// A Turn belongs to a node that frames of a connection with several paths pass, and has the
-    /// links that the node uses in turn.
-    struct Turn
-    {
-        int node{0};
-        std::vector<fabric::DirectedLink> links;
-        std::size_t first{0}; //!< index of the link that ECMP chooses
-        std::size_t next{0};
-    };
-
     /// The state of selective repeat at both ends.
     struct Selective
     {
         fabric::SelectiveSender sender;
         fabric::SelectiveReceiver receiver;
-        std::vector<Turn> turns; //!< by node; empty: all data take the way of ECMP
-
-        /// Returns the Turn of a node that frames may pass.
-        Turn& TurnOf(int node)
-        {
-            return *std::lower_bound(turns.begin(),
-                                     turns.end(),
-                                     node,
-                                     [](const Turn& one, int at) { return one.node < at; });
-        }
+        Turns turns; //!< any: data take them; else the way of ECMP
     };
 
     /// Frees the memory of a state, which needs no destruction.
@@ -209,7 +191,7 @@ struct QueuePair
     /// Returns whether its data may take any of several ways.
     bool Sprays() const
     {
-        return selective && !selective->turns.empty();
+        return selective && selective->turns.Any();
     }
 
     /// Returns its rate in bit/s.

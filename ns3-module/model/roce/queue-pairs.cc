@@ -68,10 +68,7 @@ DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
     {
         return RoceEnds::kWayEnds;
     }
-    QueuePair::Turn& turn = pair.selective->TurnOf(node);
-    const DirectedLink link = turn.links[turn.next];
-    turn.next = turn.next + 1 < turn.links.size() ? turn.next + 1 : 0;
-    return link;
+    return pair.selective->turns.Next(node);
 }
 
 bool QueuePairs::IsInnocent(const QueuePair& pair,
@@ -98,7 +95,7 @@ bool QueuePairs::IsFree(const QueuePair& pair, int node, DirectedLink root) cons
     {
         return true;
     }
-    const std::vector<DirectedLink>& links = pair.selective->TurnOf(node).links;
+    const std::vector<DirectedLink>& links = pair.selective->turns.LinksOf(node);
     return std::all_of(links.begin(),
                        links.end(),
                        [&](DirectedLink link) {
@@ -139,10 +136,7 @@ void QueuePairs::Renew(QueuePair& pair, Picoseconds from)
     pair.stateAt = from;
     if (pair.Sprays())
     {
-        for (QueuePair::Turn& turn : pair.selective->turns)
-        {
-            turn.next = turn.first;
-        }
+        pair.selective->turns.Renew();
     }
 }
 

@@ -62,10 +62,6 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
     {
         throw Error("congestion control of tcp", transport.congestionControl, "reno, cubic, dctcp");
     }
-    if (topology->GetMultipath() != fabric::Multipath::Ecmp)
-    {
-        throw Error("paths of tcp", "spray", "ecmp; --transport=wan and datacenter take it");
-    }
     return topology;
 }
 
@@ -176,10 +172,17 @@ void SegmentCarrier::OnWaited(const Frame&, DirectedLink, DirectedLink, Picoseco
 {
 }
 
-DirectedLink SegmentCarrier::NextLink(const Frame& frame, int)
+DirectedLink SegmentCarrier::NextLink(const Frame& frame, int node)
 {
-    return m_connections[frame.pair].way.At(
-        frame.kind == FrameKind::Data, frame.hop, RoceEnds::kWayEnds);
+    TcpConnection& connection = m_connections[frame.pair];
+    const bool data = frame.kind == FrameKind::Data;
+    Turns& turns = data ? connection.forth : connection.back;
+    if (!turns.Any())
+    {
+        return connection.way.At(data, frame.hop, RoceEnds::kWayEnds);
+    }
+    const int end = data ? connection.name.destination : connection.name.source;
+    return node == end ? RoceEnds::kWayEnds : turns.Next(node);
 }
 
 void SegmentCarrier::OnLeft(uint32_t frame)

@@ -35,8 +35,7 @@ class SegmentCarrier : public Carrier, private RoceEnds
      * \param seed of losses
      * \param run of losses
      * \param listener outlives this object
-     * Throws Error on a congestion control that it does not have, and on packets that take several
-     * paths.
+     * Throws Error on a congestion control that it does not have.
      */
     SegmentCarrier(const fabric::Topology* topology,
                    const std::vector<int>& endpoints,

@@ -9,6 +9,7 @@
 #include "fabric/tcp/congestion.h"
 #include "model/roce/ring-buffer.h"
 #include "model/roce/roce-event.h"
+#include "model/roce/turns.h"
 #include "model/roce/way.h"
 
 #include <cstdint>
@@ -86,6 +87,8 @@ struct TcpConnection
     };
 
     Way way;
+    Turns forth; //!< any: segments take them in the place of the way; and ACKs those back
+    Turns back;
     fabric::ConnectionName name;
     RingBuffer<Message> messages;
     std::unique_ptr<fabric::TcpCongestion> control;

@@ -60,6 +60,11 @@ uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
     connection->name = name;
     connection->way.Set(m_topology.Route(name.source, name.destination, name.id),
                         m_topology.Route(name.destination, name.source, name.id));
+    if (m_topology.GetMultipath() == fabric::Multipath::Spray)
+    {
+        connection->forth.Find(m_topology, name);
+        connection->back.Find(m_topology, {name.destination, name.source, name.id});
+    }
     connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);
     connection->window.segments = static_cast<uint32_t>(m_transport.initialWindow);
     connection->buffer = BufferOf(*connection);

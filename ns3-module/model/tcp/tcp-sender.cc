@@ -557,6 +557,10 @@ Picoseconds TcpSender::ReorderTime(const TcpConnection& connection)
 {
     constexpr TimeNs kParts = 4; // of a round trip (RFC 8985, section 6.2)
     constexpr TimeNs kSmoothedParts = 8;
+    if (connection.forth.Any())
+    {
+        return Ps(connection.window.smoothed); // what several paths overtake is late, not lost
+    }
     const bool certain = connection.phase == TcpPhase::Recovery ||
                          connection.phase == TcpPhase::Loss || connection.sacked >= kDuplicates;
     return certain
