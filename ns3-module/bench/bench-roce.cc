@@ -10,7 +10,7 @@
 #include "fabric/step/step.h"
 #include "helper/packet-engine-helper.h"
 #include "helper/roce-trial.h"
-#include "model/roce/frame.h"
+#include "model/frames/frame.h"
 #include "model/roce/queue-pair.h"
 
 #include <algorithm>

@@ -108,6 +108,19 @@ TEST_P(Recovery, ATokenBucketSendsItsBurstAtOnce) {
   EXPECT_NEAR(static_cast<double>(sent.arrived[1]), tokens_lack, 0.02 * tokens_lack);
 }
 
+// Losses are no sign of congestion to BBR: it fills a path that loses a packet in a hundred, and
+// leaves its queue short.
+TEST(BbrRecovery, FillsAPathThatLosesPackets) {
+  fabric::Port slow{kGigabit / 10, 1'250'000};
+  slow.errorRate = 0.01;
+  const Sent bbr = Send(Path("tcp:wan", slow, kOneWay, "bbr"), {kTenMegabytes});
+  const Sent cubic = Send(Path("tcp:wan", slow, kOneWay), {kTenMegabytes});
+  EXPECT_LT(static_cast<double>(bbr.arrived[0]) * 1e-9, 1.6) << "the line alone takes 0.83 s";
+  EXPECT_GT(cubic.arrived[0], 3 * bbr.arrived[0]);
+  EXPECT_EQ(bbr.counters.retransmitTimeouts, 0u);
+  EXPECT_GT(bbr.drops, 30);
+}
+
 TEST(BbrRecovery, IsRefusedWithTheReason) {
   for (const char* name : {"bbr", "TcpBbr", "ns3::TcpBbr"}) {
     const Path path("wan", {kGigabit, 625'000}, kOneWay, name);

@@ -12,6 +12,7 @@ namespace legacy::fabric
 std::unique_ptr<TcpCongestion> MakeReno();
 std::unique_ptr<TcpCongestion> MakeCubic();
 std::unique_ptr<TcpCongestion> MakeDctcp();
+std::unique_ptr<TcpCongestion> MakeBbr();
 
 void TcpCongestion::OnAck(TcpWindow&, const TcpAck&)
 {
@@ -20,6 +21,20 @@ void TcpCongestion::OnAck(TcpWindow&, const TcpAck&)
 void TcpCongestion::OnTimeout()
 {
     m_part = 0;
+}
+
+void TcpCongestion::Control(TcpWindow&, const TcpAck&)
+{
+}
+
+double TcpCongestion::Pace(const TcpWindow&) const
+{
+    return 0;
+}
+
+uint32_t TcpCongestion::Burst() const
+{
+    return 1;
 }
 
 void TcpCongestion::Add(TcpWindow& window, double segments)
@@ -40,8 +55,8 @@ uint32_t TcpCongestion::Double(TcpWindow& window, uint32_t acked)
 
 std::unique_ptr<TcpCongestion> MakeTcpCongestion(const std::string& name)
 {
-    constexpr std::array<std::pair<const char*, std::unique_ptr<TcpCongestion> (*)()>, 3> kControls{
-        {{"reno", MakeReno}, {"cubic", MakeCubic}, {"dctcp", MakeDctcp}}};
+    constexpr std::array<std::pair<const char*, std::unique_ptr<TcpCongestion> (*)()>, 4> kControls{
+        {{"reno", MakeReno}, {"cubic", MakeCubic}, {"dctcp", MakeDctcp}, {"bbr", MakeBbr}}};
     for (const auto& [known, make] : kControls)
     {
         if (name == known)

@@ -6,7 +6,8 @@
 //   OnAck      for every ACK that acknowledges something new, by its number or by SACK;
 //   Grow       after it, unless the connection is reducing its window;
 //   Threshold  when it notices losses or marks: the window to which it reduces (RFC 6937);
-//   OnTimeout  when its retransmission timer has expired, before Threshold.
+//   OnTimeout  when its retransmission timer has expired, after Threshold;
+//   Control    in the place of Grow, whatever was lost, where the control owns the window.
 //
 // Windows are in segments, times in nanoseconds.
 #pragma once
@@ -38,6 +39,16 @@ struct TcpWindow
     }
 };
 
+/// TcpRate says how fast segments arrived since the newest acknowledged one was sent (Cheng et al.,
+/// draft-cheng-iccrg-delivery-rate-estimation).
+struct TcpRate
+{
+    uint64_t delivered = 0; ///< segments that have ever arrived
+    uint64_t before = 0;    ///< those that had when that one was sent
+    TimeNs interval = 0;    ///< time in which the others arrived; 0: there is no sample
+    bool limited = false;   ///< the application had nothing to send
+};
+
 /// TcpAck tells of an ACK.
 struct TcpAck
 {
@@ -48,6 +59,10 @@ struct TcpAck
     uint64_t acknowledged = 0; ///< byte up to which all have arrived
     uint64_t next = 0;         ///< byte that is sent next for the first time
     bool open = true;          ///< the connection has noticed no loss and no mark
+    bool recovering = false;   ///< it sends again what was lost
+    uint32_t lost = 0;         ///< segments that were found to be lost now
+    uint32_t inFlight = 0;     ///< segments on their way
+    TcpRate rate;
 };
 
 /// A TcpCongestion is the congestion control of one connection.
@@ -62,6 +77,17 @@ class TcpCongestion
     virtual uint32_t Threshold(const TcpWindow& window) = 0;
     virtual void OnTimeout();
 
+    /// Returns whether it sets the window itself, also while segments are lost, and paces them.
+    virtual bool OwnsWindow() const
+    {
+        return false;
+    }
+    virtual void Control(TcpWindow& window, const TcpAck& ack);
+    /// Returns the segments that may leave in a second; 0: as many as the window has.
+    virtual double Pace(const TcpWindow& window) const;
+    /// Returns how many of them leave at once, 1 or more, before the time of all of them passes.
+    virtual uint32_t Burst() const;
+
   protected:
     /// Adds a part of a segment to the window, which grows by whole segments.
     void Add(TcpWindow& window, double segments);
@@ -72,7 +98,8 @@ class TcpCongestion
     double m_part = 0; ///< part of a segment that is not yet added
 };
 
-/// Returns the control of that name: "reno", "cubic" or "dctcp"; nullptr: it is none of ours.
+/// Returns the control of that name: "reno", "cubic", "dctcp" or "bbr"; nullptr: it is none of
+/// ours.
 std::unique_ptr<TcpCongestion> MakeTcpCongestion(const std::string& name);
 
 } // namespace legacy::fabric

@@ -10,9 +10,9 @@
 #include "fabric/roce/pacer.h"
 #include "fabric/roce/selective.h"
 #include "fabric/topology/topology.h"
-#include "ring-buffer.h"
-#include "turns.h"
-#include "way.h"
+#include "model/frames/ring-buffer.h"
+#include "model/frames/turns.h"
+#include "model/frames/way.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -5,7 +5,7 @@
 #define LEGACY_ROCE_ENDS_H
 
 #include "fabric/topology/topology.h"
-#include "frame.h"
+#include "model/frames/frame.h"
 #include "roce-event.h"
 
 #include <cstdint>

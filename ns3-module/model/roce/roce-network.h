@@ -6,7 +6,7 @@
 
 #include "fabric/engine/engine.h"
 #include "fabric/roce/roce-settings.h"
-#include "frame.h"
+#include "model/frames/frame.h"
 #include "roce-ends.h"
 #include "roce-event.h"
 #include "roce-pauses.h"

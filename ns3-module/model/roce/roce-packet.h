@@ -5,7 +5,7 @@
 #define LEGACY_ROCE_PACKET_H
 
 #include "fabric/roce/telemetry.h"
-#include "frame.h"
+#include "model/frames/frame.h"
 
 #include <cstdint>
 #include <vector>

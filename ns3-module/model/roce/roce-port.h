@@ -7,7 +7,7 @@
 #include "fabric/engine/engine.h"
 #include "fabric/roce/roce-settings.h"
 #include "fabric/roce/shared-buffer.h"
-#include "frame.h"
+#include "model/frames/frame.h"
 #include "roce-line.h"
 #include "roce-pause.h"
 

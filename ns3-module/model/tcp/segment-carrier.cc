@@ -60,7 +60,8 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
 {
     if (!fabric::MakeTcpCongestion(transport.congestionControl))
     {
-        throw Error("congestion control of tcp", transport.congestionControl, "reno, cubic, dctcp");
+        throw Error(
+            "congestion control of tcp", transport.congestionControl, "reno, cubic, dctcp, bbr");
     }
     return topology;
 }
@@ -200,6 +201,9 @@ void SegmentCarrier::OnNicEvent(RoceEventKind kind, uint32_t a)
     case RoceEventKind::Control:
         m_receiver.OnTimer(a);
         break;
+    case RoceEventKind::Wake:
+        m_sender.OnWake(a);
+        break;
     default:
         m_sender.OnReady(a);
     }
@@ -225,6 +229,7 @@ void SegmentCarrier::Send(const fabric::ConnectionName& connection,
 {
     const uint32_t number =
         m_connections.Get(connection, flow.opening, [this](uint32_t opened) { Connect(opened); });
+    m_sender.OnMessage(number);
     m_connections.Add(number, graph, flow);
     m_sender.List(number, RoceNow());
 }

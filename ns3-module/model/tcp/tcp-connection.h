@@ -7,10 +7,10 @@
 #include "fabric/engine/connection.h"
 #include "fabric/engine/flow-graph.h"
 #include "fabric/tcp/congestion.h"
-#include "model/roce/ring-buffer.h"
+#include "model/frames/ring-buffer.h"
+#include "model/frames/turns.h"
+#include "model/frames/way.h"
 #include "model/roce/roce-event.h"
-#include "model/roce/turns.h"
-#include "model/roce/way.h"
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +35,10 @@ struct TcpSegment
 
     uint64_t begin{0};
     Picoseconds sent{0}; //!< when it was last sent
+    // What the connection knew then, for rates of delivery.
+    uint64_t delivered{0};
+    Picoseconds deliveredAt{0};
+    Picoseconds firstSent{0};
     uint32_t bytes{0};
     uint32_t before{kNone}; //!< number of the segment that was sent before it, of those in flight
     uint32_t after{kNone};
@@ -42,6 +46,7 @@ struct TcpSegment
     bool lost{false};
     bool again{false};     //!< it was lost, and is in flight once more
     bool everAgain{false}; //!< it was ever sent again
+    bool starved{false};   //!< the application had nothing more to send
 };
 
 /// Says how the sender of a connection reacts to congestion (Linux: tcp_ca_state).
@@ -120,6 +125,15 @@ struct TcpConnection
     Picoseconds latestSent{0};      //!< of what has arrived, when the latest was sent
     uint64_t latestEnd{0};          //!< its end
     Picoseconds latestRoundTrip{0}; //!< its round trip
+    // Rates of delivery, and the pace.
+    uint64_t delivered{0};      //!< segments that have ever arrived
+    Picoseconds deliveredAt{0}; //!< when the last did
+    Picoseconds firstSent{0};   //!< when the first was sent of those that count now
+    uint64_t starvedTo{0};      //!< until as many have arrived, the application had too little
+    Picoseconds paceAt{0};      //!< time of its next segment by its pace
+    Picoseconds paced{0};       //!< time of the one after those that have left
+    uint32_t inBurst{0};        //!< segments of a burst that have left
+    bool wakes{false};          //!< an event for that time was scheduled
     // Timers.
     Picoseconds waitsFrom{0}; //!< the retransmission timer runs from here
     Picoseconds lastSent{0};  //!< when something new was last sent

@@ -149,7 +149,7 @@ bool TcpSender::HasLost(TcpConnection& connection) const
     return false;
 }
 
-bool TcpSender::MaySend(TcpConnection& connection) const
+bool TcpSender::HasToSend(TcpConnection& connection) const
 {
     if (connection.stage != TcpStage::Open)
     {
@@ -161,6 +161,54 @@ bool TcpSender::MaySend(TcpConnection& connection) const
     }
     return connection.InFlight() < connection.window.segments &&
            (HasLost(connection) || HasNew(connection));
+}
+
+bool TcpSender::MaySend(TcpConnection& connection) const
+{
+    return connection.paceAt <= RoceNow() && HasToSend(connection);
+}
+
+void TcpSender::Await(uint32_t number)
+{
+    TcpConnection& connection = m_connections(number);
+    if (!connection.wakes && connection.paceAt > RoceNow() && HasToSend(connection))
+    {
+        connection.wakes = true;
+        m_network.Schedule(connection.paceAt, RoceEventKind::Wake, number);
+    }
+}
+
+void TcpSender::OnWake(uint32_t number)
+{
+    m_connections(number).wakes = false;
+    List(number, RoceNow());
+}
+
+void TcpSender::OnMessage(uint32_t number)
+{
+    TcpConnection& connection = m_connections(number);
+    if (connection.next == connection.queued && connection.lost == connection.again &&
+        connection.InFlight() < connection.window.segments)
+    {
+        connection.starvedTo = std::max<uint64_t>(1, connection.delivered + connection.InFlight());
+    }
+}
+
+void TcpSender::Pace(TcpConnection& connection, int64_t wire, Picoseconds start) const
+{
+    const double pace = connection.control->Pace(connection.window);
+    if (pace > 0)
+    {
+        const double segments =
+            static_cast<double>(wire) / static_cast<double>(m_transport.FrameBytes());
+        connection.paced =
+            std::max(connection.paced, start) + static_cast<Picoseconds>(1e12 * segments / pace);
+        if (++connection.inBurst >= connection.control->Burst() || !HasToSend(connection))
+        {
+            connection.inBurst = 0;
+            connection.paceAt = connection.paced;
+        }
+    }
 }
 
 void TcpSender::List(uint32_t number, Picoseconds ready)
@@ -177,7 +225,9 @@ void TcpSender::List(uint32_t number, Picoseconds ready)
     {
         Append(number);
         m_network.Serve(connection.way.First());
+        return;
     }
+    Await(number);
 }
 
 bool TcpSender::HasRoom(DirectedLink link) const
@@ -206,6 +256,7 @@ void TcpSender::Push(uint32_t number, bool served)
             m_network.Serve(link);
         }
     }
+    Await(number);
 }
 
 void TcpSender::OnRefused(uint32_t number)
@@ -249,12 +300,17 @@ uint32_t TcpSender::Next(DirectedLink link, Picoseconds free)
         }
         if (!MaySend(connection))
         {
+            Await(number);
             continue;
         }
         const uint32_t frame = Send(number, free);
         if (MaySend(connection))
         {
             Append(number);
+        }
+        else
+        {
+            Await(number);
         }
         return frame;
     }
@@ -322,6 +378,7 @@ uint32_t TcpSender::Send(uint32_t number, Picoseconds free)
         if (connection.segments.empty())
         {
             connection.waitsFrom = start;
+            connection.firstSent = connection.deliveredAt = start;
         }
         connection.segments.push_back(fresh);
         connection.next += fresh.bytes;
@@ -335,7 +392,13 @@ uint32_t TcpSender::Send(uint32_t number, Picoseconds free)
     }
     connection.lastSent = start;
     ++connection.reducedSent;
-    const uint32_t frame = Make(number, connection.SegmentOf(segment), start);
+    TcpSegment& sent = connection.SegmentOf(segment);
+    sent.delivered = connection.delivered;
+    sent.deliveredAt = connection.deliveredAt;
+    sent.firstSent = connection.firstSent;
+    sent.starved = connection.starvedTo > 0;
+    const uint32_t frame = Make(number, sent, start);
+    Pace(connection, m_network.Frames()[frame].wire, start);
     m_network.Frames()[frame].wantsAck = !old && std::exchange(connection.reduced, false);
     Link(connection, segment);
     NoteUse(connection);
@@ -429,6 +492,19 @@ void TcpSender::Delivered(TcpConnection& connection, uint32_t number, Told& told
 {
     TcpSegment& segment = connection.SegmentOf(number);
     ++told.delivered;
+    ++connection.delivered;
+    if (!told.sampled ||
+        IsLater(segment.sent, segment.begin + segment.bytes, told.sampleSent, told.sampleEnd))
+    {
+        told.sampled = true;
+        told.sampleSent = segment.sent;
+        told.sampleEnd = segment.begin + segment.bytes;
+        told.before = segment.delivered;
+        told.beforeAt = segment.deliveredAt;
+        told.sending = segment.sent - segment.firstSent;
+        told.starved = segment.starved;
+        connection.firstSent = segment.sent;
+    }
     if (!segment.lost || segment.again)
     {
         Unlink(connection, number);
@@ -609,6 +685,14 @@ void TcpSender::Reduce(TcpConnection& connection, TcpPhase phase)
     connection.highEnd = connection.next;
 }
 
+void TcpSender::TakeThreshold(TcpConnection& connection)
+{
+    if (!connection.control->OwnsWindow())
+    {
+        connection.window.segments = connection.window.threshold;
+    }
+}
+
 void TcpSender::Adjust(TcpConnection& connection, const Told& told)
 {
     if (told.delivered == 0)
@@ -638,6 +722,27 @@ void TcpSender::Adjust(TcpConnection& connection, const Told& told)
     connection.window.segments = static_cast<uint32_t>(std::max<int64_t>(0, inFlight + more));
 }
 
+fabric::TcpRate TcpSender::RateOf(TcpConnection& connection, const Told& told)
+{
+    fabric::TcpRate rate;
+    rate.delivered = connection.delivered;
+    if (told.delivered == 0)
+    {
+        return rate;
+    }
+    connection.deliveredAt = told.at;
+    if (connection.starvedTo > 0 && connection.delivered > connection.starvedTo)
+    {
+        connection.starvedTo = 0;
+    }
+    rate.before = told.before;
+    rate.limited = told.starved;
+    const TimeNs interval = std::max(told.sending, told.at - told.beforeAt) / kPicosecondsPerNs;
+    // An interval below a round trip is one of segments that had arrived before.
+    rate.interval = interval >= connection.window.least ? interval : 0;
+    return rate;
+}
+
 void TcpSender::EndPhase(TcpConnection& connection) const
 {
     const bool beyond = connection.acked > connection.highEnd;
@@ -648,14 +753,14 @@ void TcpSender::EndPhase(TcpConnection& connection) const
         // It ends beyond the point at which it began, so that the receiver has seen the reduction.
         if (beyond || (there && connection.segments.empty()))
         {
-            connection.window.segments = connection.window.threshold;
+            TakeThreshold(connection);
             connection.phase = TcpPhase::Open;
         }
         break;
     case TcpPhase::Recovery:
         if (there)
         {
-            connection.window.segments = connection.window.threshold;
+            TakeThreshold(connection);
             connection.phase = TcpPhase::Open;
         }
         break;
@@ -685,7 +790,7 @@ void TcpSender::EndProbe(TcpConnection& connection, uint64_t end) const
     {
         // The probe repaired a loss, which counts as congestion (Linux: tcp_process_tlp_ack).
         Reduce(connection, TcpPhase::Reducing);
-        connection.window.segments = connection.window.threshold;
+        TakeThreshold(connection);
         connection.phase = TcpPhase::Open;
     }
 }
@@ -744,16 +849,25 @@ void TcpSender::OnAck(uint32_t frame)
     event.acknowledged = connection.acked;
     event.next = connection.next;
     event.open = calm && connection.lost == 0;
+    event.lost = told.lost;
+    event.inFlight = connection.InFlight();
+    event.rate = RateOf(connection, told);
     connection.control->OnAck(connection.window, event);
     if (connection.lost > 0 && (calm || connection.phase == TcpPhase::Reducing))
     {
         Reduce(connection, TcpPhase::Recovery);
     }
-    else if (ack.marks > 0 && calm)
+    else if (ack.marks > 0 && calm && !connection.control->OwnsWindow())
     {
         Reduce(connection, TcpPhase::Reducing);
     }
-    if (connection.phase == TcpPhase::Reducing || connection.phase == TcpPhase::Recovery)
+    if (connection.control->OwnsWindow())
+    {
+        event.recovering =
+            connection.phase == TcpPhase::Recovery || connection.phase == TcpPhase::Loss;
+        connection.control->Control(connection.window, event);
+    }
+    else if (connection.phase == TcpPhase::Reducing || connection.phase == TcpPhase::Recovery)
     {
         Adjust(connection, told);
     }
@@ -850,7 +964,10 @@ void TcpSender::OnTimer(uint32_t number)
             (connection.phase == TcpPhase::Open || connection.phase == TcpPhase::Disorder))
         {
             Reduce(connection, TcpPhase::Recovery);
-            connection.window.segments = connection.InFlight() + 1;
+            if (!connection.control->OwnsWindow())
+            {
+                connection.window.segments = connection.InFlight() + 1;
+            }
         }
         SetTimer(number, now);
         List(number, now);

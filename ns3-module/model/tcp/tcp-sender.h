@@ -62,6 +62,16 @@ class TcpSender
      */
     void List(uint32_t number, Picoseconds ready);
     /**
+     * Called when the pace of a connection may allow its next segment.
+     * \param number of the connection
+     */
+    void OnWake(uint32_t number);
+    /**
+     * Called before a message is added to those of a connection.
+     * \param number of the connection
+     */
+    void OnMessage(uint32_t number);
+    /**
      * Called when the further handshakes of a connection are over.
      * \param number of the connection
      */
@@ -121,6 +131,14 @@ class TcpSender
         Picoseconds newest{-1}; //!< when the last of them was sent that was sent once; -1: none
         bool advanced{false};   //!< the number of the ACK was higher than before
         uint32_t lost{0};       //!< segments that were found to be lost
+        // The newest segment of them, for the rate of delivery.
+        bool sampled{false};
+        Picoseconds sampleSent{0};
+        uint64_t sampleEnd{0};
+        uint64_t before{0};
+        Picoseconds beforeAt{0};
+        Picoseconds sending{0};
+        bool starved{false};
     };
 
     void Append(uint32_t number);
@@ -135,7 +153,10 @@ class TcpSender
     uint32_t Make(uint32_t number, TcpSegment& segment, Picoseconds start);
     bool HasNew(const TcpConnection& connection) const; //!< and the receiver has room for it
     bool HasLost(TcpConnection& connection) const;      //!< a lost segment is not in flight
-    bool MaySend(TcpConnection& connection) const;
+    bool HasToSend(TcpConnection& connection) const;    //!< and room in its window
+    bool MaySend(TcpConnection& connection) const;      //!< as its pace allows, too
+    void Await(uint32_t number);                        //!< waits for the time that its pace allows
+    void Pace(TcpConnection& connection, int64_t wire, Picoseconds start) const;
     static void NoteUse(TcpConnection& connection);
     static bool MayGrow(const TcpConnection& connection);
 
@@ -156,7 +177,9 @@ class TcpSender
     void EndProbe(TcpConnection& connection, uint64_t end) const;
     void EndPhase(TcpConnection& connection) const;
     static void Reduce(TcpConnection& connection, TcpPhase phase);
+    static void TakeThreshold(TcpConnection& connection); //!< when a reduction ends
     static void Adjust(TcpConnection& connection, const Told& told);
+    static fabric::TcpRate RateOf(TcpConnection& connection, const Told& told);
     void Expire(uint32_t number, Picoseconds now);
     void SetTimer(uint32_t number, Picoseconds now);
 

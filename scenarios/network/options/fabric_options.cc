@@ -81,7 +81,7 @@ OptionTable<FabricOptions> OptionsOfTransport() {
           kUsual | kReadByClients | kMayFurther,
       Text<&FabricOptions::congestion>(
           "network.congestion", "--congestion", fabric::TcpControlNames("|"),
-          "congestion control instead of that of --transport; bbr: without packets alone") |
+          "congestion control instead of that of --transport; bbr: with tcp:, or without packets") |
           kReadByClients | kUnrecorded,
       Integer<&FabricOptions::streams, 1, kMostStreams>(
           "network.streams", "--streams",

@@ -19,6 +19,13 @@ struct LinuxHost {
   double loss = 0;  // each way
 };
 
+// A LinuxEngine is one of those that are compared with Linux.
+enum class LinuxEngine : uint8_t {
+  kSockets,   // packets of ns-3's sockets
+  kSegments,  // packets of our own TCP
+  kFlow,
+};
+
 // A LinuxCase is one measured row.
 struct LinuxCase {
   std::string name;
@@ -38,8 +45,9 @@ struct LinuxCase {
   double largest = 0;
   double fluid_seconds = 0;  // 0: not given
 
-  // Returns why no engine can run it; empty where engines can.
-  std::string NotSimulated() const;
+  // Returns whether an engine has its congestion control: only our own packets have BBR, as that of
+  // ns-3 sends a segment a time-out after losses.
+  bool RunsOn(LinuxEngine engine) const;
   // Returns whether senders that start at once meet at a queue of less than two segments, TCP's
   // least window, for each of them. TCP times out there, which the flow engine does not know.
   bool Starved() const;
@@ -51,13 +59,6 @@ const char* LinuxWanCsv();
 
 // Returns all measured rows.
 std::vector<LinuxCase> LinuxCases();
-
-// A LinuxEngine is one of those that are compared with Linux.
-enum class LinuxEngine : uint8_t {
-  kSockets,   // packets of ns-3's sockets
-  kSegments,  // packets of our own TCP
-  kFlow,
-};
 
 // Returns the time in seconds that the case takes on an engine: the median of as many repetitions
 // as were measured, on the same connections where they are warm, or with other seeds where links

@@ -101,7 +101,19 @@ TEST(Congestion, DctcpReducesByHalfOfWhatIsMarked) {
   EXPECT_NEAR(dctcp.control->Threshold(dctcp.window), 1000 * (1 - 0.2 / 2), 10);
 }
 
-TEST(Congestion, OthersAreNotOurs) { EXPECT_EQ(MakeTcpCongestion("bbr"), nullptr); }
+// Before it knows a rate, BBR paces its window over a round trip, at the gain of its startup.
+TEST(Congestion, BbrBeginsWithItsWindowInARoundTrip) {
+  const std::unique_ptr<TcpCongestion> bbr = MakeTcpCongestion("bbr");
+  EXPECT_TRUE(bbr->OwnsWindow());
+  TcpWindow window;
+  window.segments = 10;
+  EXPECT_NEAR(bbr->Pace(window), 2.885 * 10 / 1e-3, 1e-6);
+  window.smoothed = window.least = 100 * kMilli;
+  EXPECT_NEAR(bbr->Pace(window), 2.885 * 10 / 0.1, 1e-6);
+  EXPECT_EQ(bbr->Burst(), 2u);
+}
+
+TEST(Congestion, OthersAreNotOurs) { EXPECT_EQ(MakeTcpCongestion("vegas"), nullptr); }
 
 }  // namespace
 }  // namespace legacy::fabric::congestion_test
