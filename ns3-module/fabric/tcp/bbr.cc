@@ -21,9 +21,9 @@ namespace
 constexpr double kHighGain = 2.885; ///< 2 / ln 2: doubles the rate in each round trip
 constexpr double kWindowGain = 2;   ///< for ACKs that are delayed or come together
 constexpr std::array<double, 8> kCycle{1.25, 0.75, 1, 1, 1, 1, 1, 1}; ///< gains of PROBE_BW
-constexpr double kMargin = 0.99; ///< of the pace, so that no queue builds up
-constexpr uint32_t kLeast = 4;   ///< segments in flight
-constexpr double kGrowth = 1.25; ///< of the rate in a round trip while the pipe is not full
+constexpr double kPaceMargin = 0.99;   ///< of the pace, so that no queue builds up
+constexpr uint32_t kLeastInFlight = 4; ///< segments in flight
+constexpr double kGrowth = 1.25;       ///< of the rate in a round trip while the pipe is not full
 constexpr int kRoundsWithoutGrowth = 3;
 constexpr uint64_t kRateRounds = 10;
 constexpr TimeNs kRoundTripAge = 10'000'000'000;
@@ -205,7 +205,7 @@ class Bbr : public TcpCongestion
         }
         if (m_probeEnd == 0)
         {
-            if (ack.inFlight <= kLeast)
+            if (ack.inFlight <= kLeastInFlight)
             {
                 m_probeEnd = ack.now + kProbeTime;
                 m_probeRound = false;
@@ -246,7 +246,7 @@ class Bbr : public TcpCongestion
 
     void SetPace()
     {
-        const double pace = PaceGain() * Rate() * kMargin;
+        const double pace = PaceGain() * Rate() * kPaceMargin;
         if (pace > 0 && (m_pipeIsFull || pace > m_pace))
         {
             m_pace = pace;
@@ -310,11 +310,11 @@ class Bbr : public TcpCongestion
             {
                 window.segments += ack.acked;
             }
-            window.segments = std::max(window.segments, kLeast);
+            window.segments = std::max(window.segments, kLeastInFlight);
         }
         if (m_mode == Mode::ProbeRoundTrip)
         {
-            window.segments = std::min(window.segments, kLeast);
+            window.segments = std::min(window.segments, kLeastInFlight);
         }
     }
 

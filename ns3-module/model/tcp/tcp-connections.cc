@@ -23,7 +23,7 @@ namespace
 {
 
 constexpr std::size_t kDescribedMessages = 8; ///< that a description names
-constexpr uint32_t kNone = TcpConnection::kNone;
+constexpr uint32_t kNoConnection = TcpConnection::kNone;
 
 } // namespace
 
@@ -79,7 +79,7 @@ uint32_t TcpConnections::TakeSpare(const Name& name)
     const auto found = m_spares.find(name);
     if (found == m_spares.end())
     {
-        return kNone;
+        return kNoConnection;
     }
     const uint32_t number = found->second;
     m_spares.erase(found);
@@ -123,7 +123,7 @@ uint32_t TcpConnections::TakeIdle(std::vector<Name>& names)
             return number;
         }
     }
-    return kNone;
+    return kNoConnection;
 }
 
 uint32_t TcpConnections::GetPooled(const Name& name, const Connect& connect)
@@ -136,7 +136,7 @@ uint32_t TcpConnections::GetPooled(const Name& name, const Connect& connect)
     }
     const uint32_t idle = TakeIdle(names);
     names.push_back(name);
-    return m_present[name] = idle != kNone ? idle : Open(name, connect);
+    return m_present[name] = idle != kNoConnection ? idle : Open(name, connect);
 }
 
 uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& connect)
@@ -159,8 +159,8 @@ uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& c
         }
     }
     const bool wasOpen = opening == Opening::Established || zeroRtt || persistent;
-    const uint32_t spare = wasOpen ? TakeSpare(name) : kNone;
-    const uint32_t number = spare != kNone ? spare : Open(name, connect);
+    const uint32_t spare = wasOpen ? TakeSpare(name) : kNoConnection;
+    const uint32_t number = spare != kNoConnection ? spare : Open(name, connect);
     Replace(name, number);
     if (opening == Opening::New)
     {
@@ -188,7 +188,7 @@ void TcpConnections::BeginRun(const Connect& connect)
     for (const Name& name : names)
     {
         const uint32_t spare = TakeSpare(name);
-        if (spare != kNone)
+        if (spare != kNoConnection)
         {
             Replace(name, spare);
             m_spares[name] = Open(name, connect);

@@ -22,7 +22,7 @@ constexpr TimeNs kMostTimeout = 60'000'000'000;
 constexpr int kMostBackoff = 16;
 constexpr TimeNs kTick = 1'000'000; ///< of Linux's timers
 constexpr uint32_t kDuplicates = 3; ///< segments that have arrived beyond a lost one (RFC 5681)
-constexpr uint32_t kLeastWindow = 1;
+constexpr uint32_t kWindowAfterTimeout = 1;
 
 Picoseconds Ps(TimeNs time)
 {
@@ -1004,7 +1004,7 @@ void TcpSender::Expire(uint32_t number, Picoseconds now)
     {
         MarkLost(connection, connection.oldest);
     }
-    connection.window.segments = kLeastWindow;
+    connection.window.segments = kWindowAfterTimeout;
     SetTimer(number, now);
     List(number, now);
 }

@@ -510,6 +510,30 @@ TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
   EXPECT_EQ(ScenarioDocument(ReadScenarioDocument(document, "here")), document);
 }
 
+// Those that stand over another file have its name, and a word more.
+TEST(FederatedFiles, AreScenarios) {
+  const std::filesystem::path folder = LEGACY_SOURCE_DIR "/scenarios/federated";
+  int files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.ends_with(".yaml") || name.ends_with(".population.yaml")) continue;
+    const std::string stem = entry.path().stem().string();
+    const std::filesystem::path base = folder / (stem.substr(0, stem.rfind('-')) + ".yaml");
+    Scenario scenario;
+    scenario.federated.emplace();
+    EXPECT_EQ(MessageOf([&] {
+                if (base != entry.path() && std::filesystem::exists(base)) {
+                  LoadScenario(base.string(), scenario);
+                }
+                LoadScenario(entry.path().string(), scenario);
+              }),
+              "no error")
+        << stem;
+    ++files;
+  }
+  EXPECT_GE(files, 8) << "those of populations are no scenarios";
+}
+
 TEST(Recipes, AreScenarios) {
   int recipes = 0;
   for (const auto& entry :
