@@ -37,14 +37,6 @@ namespace
 constexpr int kLargestHeaders = 20 + 60;
 constexpr int kEthernetMtu = 1500;
 
-/// Returns the rate at which a port sends a frame. After a token bucket, the line is fast.
-int64_t LineRate(const fabric::Port& port)
-{
-    constexpr int64_t kLine = 10'000'000'000;
-    constexpr int64_t kFaster = 4; // the line is at least this many times faster than tokens come
-    return port.burstBytes > 0 ? std::max(kLine, kFaster * port.rateBps) : port.rateBps;
-}
-
 /// Returns an MTU that has room for a full segment with any TCP options, so that no segment is
 /// fragmented.
 uint16_t DeviceMtu(const fabric::Transport& transport)
@@ -125,6 +117,13 @@ Mac48Address MacOf(DirectedLink link)
 }
 
 } // namespace
+
+int64_t LineRate(const fabric::Port& port)
+{
+    constexpr int64_t kLine = 10'000'000'000;
+    constexpr int64_t kFaster = 4; // the line is at least this many times faster than tokens come
+    return port.burstBytes > 0 ? std::max(kLine, kFaster * port.rateBps) : port.rateBps;
+}
 
 TimeNs LongestRoundTrip(const fabric::Topology& topology,
                         const std::vector<int>& endpoints,

@@ -26,6 +26,12 @@ namespace packet
 {
 
 /**
+ * \param port of a link
+ * \return the rate at which it sends a frame: after a token bucket, the line is fast
+ */
+int64_t LineRate(const fabric::Port& port);
+
+/**
  * \param topology a network
  * \param endpoints nodes that send or receive
  * \param frameBytes of a full frame

@@ -39,12 +39,15 @@ fabric::RoceSettings SwitchesOf(const fabric::Transport& transport)
     return settings;
 }
 
+/// The attributes of this class describe the queue of a NIC.
+constexpr const char* kNicQueue = "legacy::HostQueueDisc::";
+
 /// Returns the queue of NICs, which attributes of HostQueueDisc describe.
 TcpSender::NicQueue NicQueueOf(const fabric::Transport& transport)
 {
     const auto value = [&](const char* name, const char* fallback)
     {
-        const auto found = transport.attributes.find(std::string("legacy::HostQueueDisc::") + name);
+        const auto found = transport.attributes.find(std::string(kNicQueue) + name);
         return found == transport.attributes.end() ? std::string(fallback) : found->second;
     };
     TcpSender::NicQueue queue;
@@ -62,6 +65,13 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
     {
         throw Error(
             "congestion control of tcp", transport.congestionControl, "reno, cubic, dctcp, bbr");
+    }
+    for (const auto& [name, value] : transport.attributes)
+    {
+        if (name.rfind(kNicQueue, 0) != 0)
+        {
+            throw Error(name, value, "nothing beside tcp:, whose packets are not those of ns-3");
+        }
     }
     return topology;
 }
@@ -119,9 +129,7 @@ void SegmentCarrier::SetQueues(const std::vector<int>& endpoints)
         const fabric::Port& port = m_topology.PortOf(link);
         if (port.burstBytes > 0)
         {
-            constexpr int64_t kLine = 10'000'000'000;
-            constexpr int64_t kFaster = 4; // the line is as many times faster than tokens come
-            m_ports.SetRate(link, std::max(kLine, kFaster * port.rateBps), kNever);
+            m_ports.SetRate(link, LineRate(port), kNever);
             m_ports.SetBucket(link, port.rateBps, port.burstBytes);
         }
         if (m_topology.IsHost(m_topology.From(link)))

@@ -3,6 +3,8 @@
  */
 #include "tcp-sender.h"
 
+#include "tcp-receiver.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -816,7 +818,7 @@ void TcpSender::OnAck(uint32_t frame)
     if (ack.records != Frame::kNone)
     {
         const fabric::IntRecord* records = m_network.Frames().RecordsOf(frame);
-        for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t i = 0; i < TcpReceiver::kRanges; ++i)
         {
             const TcpRange range{static_cast<uint64_t>(records[i].sentBytes),
                                  static_cast<uint64_t>(records[i].queuedBytes)};

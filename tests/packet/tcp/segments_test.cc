@@ -172,6 +172,19 @@ TEST(Segments, SayWhatTheyDoNotHave) {
   };
   EXPECT_EQ(error("ns3::TcpVegas"),
             "congestion control of tcp: got 'ns3::TcpVegas'; allowed: reno, cubic, dctcp, bbr");
+  Scenario scenario = Of("star", 2, CollectiveAlgorithm::Broadcast, 1'000, 1'000'000, 1);
+  scenario.transport = fabric::MakeTransport("tcp:wan");
+  scenario.transport.attributes = {{"legacy::HostQueueDisc::Fair", "false"}};
+  EXPECT_GT(Simulate(scenario).total, 0);
+  scenario.transport.attributes = {{"ns3::TcpSocket::SegmentSize", "500"}};
+  try {
+    Simulate(scenario);
+    FAIL();
+  } catch (const Error& thrown) {
+    EXPECT_STREQ(thrown.what(),
+                 "ns3::TcpSocket::SegmentSize: got '500'; allowed: nothing beside tcp:, whose "
+                 "packets are not those of ns-3");
+  }
 }
 
 }  // namespace
