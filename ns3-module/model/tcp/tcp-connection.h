@@ -21,6 +21,12 @@ namespace legacy
 namespace packet
 {
 
+/// Returns a time in picoseconds.
+inline Picoseconds ToPicoseconds(TimeNs time)
+{
+    return time * fabric::kPicosecondsPerNs;
+}
+
 /// A TcpRange is bytes `begin` to `end` - 1 of a connection's stream.
 struct TcpRange
 {

@@ -16,7 +16,6 @@ namespace packet
 using fabric::ConnectionKind;
 using fabric::DirectedLink;
 using fabric::Flow;
-using fabric::kPicosecondsPerNs;
 using fabric::Opening;
 
 namespace
@@ -152,7 +151,7 @@ uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& c
     {
         const TcpConnection& present = *m_connections[found->second];
         const bool idle = persistent && present.IsIdle() &&
-                          RoceNow() - present.lastArrival > m_transport.minRto * kPicosecondsPerNs;
+                          RoceNow() - present.lastArrival > ToPicoseconds(m_transport.minRto);
         if (!idle)
         {
             return found->second;

@@ -11,8 +11,6 @@ namespace legacy
 namespace packet
 {
 
-using fabric::kPicosecondsPerNs;
-
 TcpReceiver::TcpReceiver(const fabric::Transport* transport,
                          RoceNetwork* network,
                          std::function<TcpConnection&(uint32_t)> connections,
@@ -142,7 +140,7 @@ void TcpReceiver::Delay(uint32_t number, Picoseconds at)
     {
         return;
     }
-    connection.answerAt = at + m_transport.delayedAckTimeout * kPicosecondsPerNs;
+    connection.answerAt = at + ToPicoseconds(m_transport.delayedAckTimeout);
     if (connection.answerEvent == 0)
     {
         connection.answerEvent = connection.answerAt;

@@ -116,6 +116,8 @@ class TcpSender
     }
 
   private:
+    static constexpr TimeNs kMostTimeout = 60'000'000'000;
+
     /// The connections that send through a port, in turn.
     struct Nic
     {
@@ -169,6 +171,8 @@ class TcpSender
     TimeNs TimeoutOf(const TcpConnection& connection) const;
     static void Delivered(TcpConnection& connection, uint32_t segment, Told& told);
     static void Acknowledge(TcpConnection& connection, uint64_t end, Told& told);
+    /// Reads the ranges of SACK of an ACK.
+    void TakeRanges(TcpConnection& connection, uint32_t frame, Told& told) const;
     static void AddRange(TcpConnection& connection, TcpRange range, Told& told);
     static void MarkRange(TcpConnection& connection, TcpRange range, Told& told);
     static void MarkLost(TcpConnection& connection, uint32_t segment);
