@@ -58,7 +58,7 @@ Sent Send(const Path& path, const std::vector<int64_t>& sizes) {
   return sent;
 }
 
-// By ns-3's sockets, and by segments of our own.
+// Each case runs over ns-3's sockets and over segments of our own.
 class Recovery : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Stacks, Recovery, testing::Values("wan", "tcp:wan"), [](const auto& info) {
   return std::string(info.index == 0 ? "sockets" : "segments");

@@ -43,7 +43,7 @@ class Clock : public StepClock {
   struct PassSeconds {
     std::vector<double> forward, backward;
   };
-  // What was computed once for each batch size, by whatever thread came first.
+  // The first thread that asks for a batch size computes its entry; the others read it.
   struct Memory {
     std::mutex mutex;
     std::map<int64_t, PassSeconds> passes;

@@ -137,7 +137,7 @@ class Bbr : public TcpCongestion
         }
         const double gain = kCycle[m_phase];
         const bool whole = ack.now - m_phaseAt > m_least;
-        // What was in flight before this ACK is what the phase has reached.
+        // The phase has reached the bytes that were in flight before this ACK.
         const uint32_t before = ack.inFlight + ack.acked;
         const bool next = gain == 1  ? whole
                           : gain > 1 ? whole && (ack.lost > 0 || before >= Target(gain))

@@ -41,7 +41,7 @@ struct TcpSegment
 
     uint64_t begin{0};
     Picoseconds sent{0}; //!< when it was last sent
-    // What the connection knew then, for rates of delivery.
+    // A rate of delivery is measured from the state at that send.
     uint64_t delivered{0};
     Picoseconds deliveredAt{0};
     Picoseconds firstSent{0};
@@ -88,7 +88,7 @@ struct TcpConnection
         bool aborted{false};
     };
 
-    /// What a timer does when it is due.
+    /// A timer does one of these when it is due.
     enum class Timer : uint8_t
     {
         None,

@@ -28,7 +28,7 @@ bool TcpReceiver::Place(TcpConnection& connection, TcpRange range)
     std::vector<TcpRange>& ahead = connection.ahead;
     if (range.begin > connection.expected)
     {
-        // What touches the range becomes one with it, at the front: SACK tells the newest first.
+        // Ranges that touch become one, at the front: SACK tells the newest first.
         for (std::size_t i = ahead.size(); i-- > 0;)
         {
             if (ahead[i].begin <= range.end && range.begin <= ahead[i].end)

@@ -144,7 +144,7 @@ void TcpSender::AddRange(TcpConnection& connection, TcpRange range, Told& told)
                          ranges.end(),
                          range.begin,
                          [](const TcpRange& known, uint64_t begin) { return known.end < begin; });
-    // What lies between the known ranges is new.
+    // The bytes between the known ranges are new.
     uint64_t begin = range.begin;
     TcpRange whole = range;
     auto last = at;
