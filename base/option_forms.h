@@ -55,12 +55,12 @@ template <auto Field>
 using TypeOf = typename MemberOf<decltype(Field)>::Type;
 
 template <class Type>
-struct Plain {
+struct Unwrapped {
   static constexpr bool kOptional = false;
   using Value = Type;
 };
 template <class Type>
-struct Plain<std::optional<Type>> {
+struct Unwrapped<std::optional<Type>> {
   static constexpr bool kOptional = true;
   using Value = Type;
 };
@@ -78,16 +78,16 @@ Option<StructOf<Field>> Printed(std::string key, std::string flag, std::string m
           .help = std::move(help),
           .set =
               [parse](Struct& s, const std::string& k, const std::string& text) {
-                if constexpr (Plain<Type>::kOptional) {
+                if constexpr (Unwrapped<Type>::kOptional) {
                   if (text.empty()) {
                     (s.*Field).reset();
                     return;
                   }
                 }
-                s.*Field = static_cast<typename Plain<Type>::Value>(parse(text, k));
+                s.*Field = static_cast<typename Unwrapped<Type>::Value>(parse(text, k));
               },
           .get = [print](const Struct& s) -> std::string {
-            if constexpr (Plain<Type>::kOptional) {
+            if constexpr (Unwrapped<Type>::kOptional) {
               return s.*Field ? print(*(s.*Field)) : "";
             } else {
               return print(s.*Field);
@@ -98,7 +98,7 @@ Option<StructOf<Field>> Printed(std::string key, std::string flag, std::string m
 
 template <auto Field, int64_t Minimum, int64_t Maximum = kMany>
 Option<StructOf<Field>> Integer(std::string key, std::string flag, std::string help) {
-  using Value = typename Plain<TypeOf<Field>>::Value;
+  using Value = typename Unwrapped<TypeOf<Field>>::Value;
   constexpr int64_t kTop =
       std::min<int64_t>(Maximum, sizeof(Value) < 8 ? std::numeric_limits<int32_t>::max() : kMany);
   return Printed<Field>(

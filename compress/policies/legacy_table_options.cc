@@ -7,19 +7,18 @@
 namespace legacy {
 namespace {
 
-using namespace option_forms;
-
 void CheckLevels(const std::string& text, const std::string&) {
   if (!text.empty()) ParseSchedule(text, ScheduleUnit::kFraction);
 }
 
 void CheckPhaseBounds(const std::string& text, const std::string&) {
-  ParsePhaseBounds(text, kMany / 2);
+  ParsePhaseBounds(text, option_forms::kMany / 2);
 }
 
 }  // namespace
 
 OptionTable<LegacyTable> LegacyTableOptions() {
+  using namespace option_forms;
   return {
       Text<&LegacyTable::schedule, CheckLevels>(
           "levels", "--levels", "10%,0.5%/1%,0.05%",
