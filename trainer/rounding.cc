@@ -22,7 +22,7 @@ void RoundTo(Precision precision, std::span<float> values) {
   while (!values.empty()) {
     const auto part = values.first(std::min(kPart, values.size()));
     const auto bytes = std::span(buffer).first(2 * part.size());
-    if (precision == Precision::kBf16) {
+    if (AllButProducts(precision) == Precision::kBf16) {
       cpu::EncodeBfloat16(part, bytes);
       cpu::DecodeBfloat16(bytes, part);
     } else {

@@ -97,6 +97,11 @@ void CheckDense(const Scenario& s) {
 
 // Checks a shape, or that no option is set that only shapes have.
 void CheckDrawn(const Scenario& s) {
+  if (s.layers.empty() && *s.precision == Precision::kBf16Fp8) {
+    throw Error("training.precision", s.precision.text(),
+                "fp32, tf32, bf16 or fp16 for a training, or a shape in training.layers: steps in "
+                "FP8 are timed, and what a model learns in it is not known here");
+  }
   if (!s.layers.empty()) {
     CheckShape(s);
   } else if (s.times_of.empty() &&

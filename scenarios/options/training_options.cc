@@ -136,11 +136,12 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "norm to which the mean gradient is clipped before the update; 0: none", 0, 1'000'000) |
           kTrainingAlone,
       Text<&Scenario::precision>(
-          "training.precision", "--precision", "fp32|tf32|bf16|fp16",
+          "training.precision", "--precision", "fp32|tf32|bf16|fp16|bf16-fp8",
           "numbers of forward and backward pass, by which devices are priced; bf16 and fp16: "
           "weights and gradients are rounded to 16 bits, of fp32 weights that the optimizer "
           "updates, and fp16 scales the loss; tf32: matrix products round their inputs on a GPU, "
-          "and the host trains as in fp32") |
+          "and the host trains as in fp32; bf16-fp8, with --layers: linear layers of repeated "
+          "blocks multiply in FP8") |
           kUsual | kOmittedAtDefault,
       Text<&Scenario::reduce>(
           "training.reduce", "--reduce", "fp32|bf16|fp16",

@@ -47,11 +47,23 @@ constexpr double kBiasGradientPasses = 1;
 // from 16 bits, and their gradients to 16 bits.
 constexpr double kLossCasts = 6.0 / 8;
 
+// Bytes that move for each number that is cast from bfloat16 to FP8 with one scale for its tensor:
+// it is read and written, and read before that for the tensor's maximum, which compiled kernels
+// find as they write the tensor.
+constexpr double kFp8CastBytes = 5;
+constexpr double kCompiledFp8CastBytes = 3;
+
 // Returns the rate of a long training, of which the best product reaches all.
 double ProductRate(const Device& device, Precision precision) {
   const double peak = device.product_flops_per_second.at(precision);
-  return precision == Precision::kFp32 ? peak * device.scalar_efficiency
-                                       : peak * device.product_efficiency * device.sustained;
+  switch (precision) {
+    case Precision::kFp32:
+      return peak * device.scalar_efficiency;
+    case Precision::kBf16Fp8:
+      return peak * device.fp8_efficiency * device.sustained;
+    default:
+      return peak * device.product_efficiency * device.sustained;
+  }
 }
 
 double MemorySeconds(const Device& device, double bytes) {
@@ -99,7 +111,7 @@ bool IsFused(const ComputeOptions& options) { return options.kernels >= KernelEr
 double FusedAttentionSeconds(const Device& device, const ComputeOptions& options,
                              const OperationCost& operation, double samples) {
   return samples * operation.forward_flops /
-         (device.product_flops_per_second.at(options.precision) * device.sustained *
+         (device.product_flops_per_second.at(AllButProducts(options.precision)) * device.sustained *
           device.attention_efficiency);
 }
 
@@ -111,6 +123,30 @@ double ScoreSeconds(const Device& device, const ComputeOptions& options,
   const double passes = options.kernels == KernelEra::k2020 ? kScorePasses2020 : kScorePasses2022;
   return MemorySeconds(device, samples * scores.rows * scores.columns * scores.count * passes *
                                    BytesOf(options.precision));
+}
+
+// Returns the precision of an operation's products. Frameworks leave heads and all that is not a
+// linear layer as it is, and so are products here whose sizes are not known.
+Precision PrecisionOf(const OperationCost& operation, const ComputeOptions& options) {
+  const bool casts =
+      operation.kind == "linear" && operation.block != kNoBlock && !operation.products.empty();
+  return casts ? options.precision : AllButProducts(options.precision);
+}
+
+// Returns the seconds in which the inputs of an operation's products are cast: in the forward pass
+// both factors, in the backward pass the gradient of the result and both factors once more.
+double CastSeconds(const Device& device, const ComputeOptions& options,
+                   const OperationCost& operation, double samples, bool backward) {
+  if (PrecisionOf(operation, options) != Precision::kBf16Fp8) return 0;
+  double numbers = 0;
+  for (const MatrixProduct& product : operation.products) {
+    const double rows = samples * product.rows;
+    const double factors =
+        rows * product.inner + product.inner * product.columns * (product.apart ? samples : 1);
+    numbers += product.count * (factors + (backward ? rows * product.columns : 0));
+  }
+  const bool compiled = options.kernels == KernelEra::kCompiled;
+  return MemorySeconds(device, numbers * (compiled ? kCompiledFp8CastBytes : kFp8CastBytes));
 }
 
 double Seconds(const Device& device, Precision precision, const MatrixProduct& product,
@@ -176,13 +212,15 @@ double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
                         const OperationCost& operation, double samples) {
   const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 1));
   if (operation.kind != "attention") {
-    return std::max(memory, ForwardProducts(device, options.precision, operation, samples)) +
-           ForwardBiasSeconds(device, options, operation, samples);
+    const Precision precision = PrecisionOf(operation, options);
+    return std::max(memory, ForwardProducts(device, precision, operation, samples)) +
+           ForwardBiasSeconds(device, options, operation, samples) +
+           CastSeconds(device, options, operation, samples, false);
   }
   if (IsFused(options)) {
     return std::max(memory, FusedAttentionSeconds(device, options, operation, samples));
   }
-  return ForwardProducts(device, options.precision, operation, samples) +
+  return ForwardProducts(device, PrecisionOf(operation, options), operation, samples) +
          ScoreSeconds(device, options, operation, samples);
 }
 
@@ -190,14 +228,16 @@ double BackwardSecondsOn(const Device& device, const ComputeOptions& options,
                          const OperationCost& operation, double samples) {
   const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 2));
   if (operation.kind != "attention") {
-    return std::max(memory, BackwardProducts(device, options.precision, operation, samples)) +
-           BiasSeconds(device, options, operation, samples, kBiasGradientPasses);
+    const Precision precision = PrecisionOf(operation, options);
+    return std::max(memory, BackwardProducts(device, precision, operation, samples)) +
+           BiasSeconds(device, options, operation, samples, kBiasGradientPasses) +
+           CastSeconds(device, options, operation, samples, true);
   }
   if (IsFused(options)) {
     return std::max(
         memory, kAttentionBackward * FusedAttentionSeconds(device, options, operation, samples));
   }
-  return BackwardProducts(device, options.precision, operation, samples) +
+  return BackwardProducts(device, PrecisionOf(operation, options), operation, samples) +
          2 * ScoreSeconds(device, options, operation, samples);
 }
 

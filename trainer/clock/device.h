@@ -16,6 +16,7 @@ struct Device {
   // Peak rates of dense products by precision.
   std::map<Precision, double> product_flops_per_second;
   double product_efficiency = 0;    // part of the peak that the best product reaches
+  double fp8_efficiency = 0;        // the same of products with inputs in FP8; 0: there are none
   double scalar_efficiency = 0;     // the same of products in fp32, which matrix units do not make
   double attention_efficiency = 0;  // the same of the forward pass of fused attention
   // Part of these rates of matrix units that a long training keeps, as their power lowers clocks.

@@ -130,8 +130,8 @@ std::map<std::string, OperationRate> ReadOperations(const Section& root) {
 
 Device ReadDevice(const Section& section) {
   section.AllowOnly({"processors", "product_flops_per_second", "product_efficiency",
-                     "scalar_efficiency", "attention_efficiency", "sustained", "bytes_per_second",
-                     "memory_efficiency", "host_seconds"});
+                     "fp8_efficiency", "scalar_efficiency", "attention_efficiency", "sustained",
+                     "bytes_per_second", "memory_efficiency", "host_seconds"});
   Device device;
   device.processors = static_cast<int>(section.Whole("processors", 1, kMostProcessors));
   const Section rates = section.Inner("product_flops_per_second");
@@ -142,6 +142,9 @@ Device ReadDevice(const Section& section) {
         rates.Number(kPrecisionTexts[i], false);
   }
   device.product_efficiency = section.Part("product_efficiency");
+  if (device.product_flops_per_second.contains(Precision::kBf16Fp8)) {
+    device.fp8_efficiency = section.Part("fp8_efficiency");
+  }
   device.scalar_efficiency = section.Part("scalar_efficiency");
   device.attention_efficiency = section.Part("attention_efficiency");
   device.sustained = section.Part("sustained");
@@ -167,20 +170,27 @@ std::vector<std::string> Keys(const Map& map) {
   return keys;
 }
 
+bool Prices(const Device& device, Precision precision) {
+  return device.product_flops_per_second.contains(precision) &&
+         device.product_flops_per_second.contains(AllButProducts(precision));
+}
+
 Json DeviceJson(const Device& device) {
   Json rates = Json::object();
   for (const auto& [precision, rate] : device.product_flops_per_second) {
     rates[kPrecisionTexts[static_cast<size_t>(precision)]] = rate;
   }
-  return {{"processors", device.processors},
-          {"product_flops_per_second", rates},
-          {"product_efficiency", device.product_efficiency},
-          {"scalar_efficiency", device.scalar_efficiency},
-          {"attention_efficiency", device.attention_efficiency},
-          {"sustained", device.sustained},
-          {"bytes_per_second", device.bytes_per_second},
-          {"memory_efficiency", device.memory_efficiency},
-          {"host_seconds", device.host_seconds}};
+  Json json = {{"processors", device.processors},
+               {"product_flops_per_second", rates},
+               {"product_efficiency", device.product_efficiency},
+               {"scalar_efficiency", device.scalar_efficiency},
+               {"attention_efficiency", device.attention_efficiency},
+               {"sustained", device.sustained},
+               {"bytes_per_second", device.bytes_per_second},
+               {"memory_efficiency", device.memory_efficiency},
+               {"host_seconds", device.host_seconds}};
+  if (device.fp8_efficiency > 0) json["fp8_efficiency"] = device.fp8_efficiency;
+  return json;
 }
 
 void CheckSource(const std::string& source, const std::string& where) {
@@ -232,10 +242,11 @@ void Profile::CheckPrecision(Precision precision) const {
   for (size_t i = 0; i < kPrecisionTexts.size(); ++i) {
     const auto other = static_cast<Precision>(i);
     const bool half = HasSixteenBits(other);
-    const bool priced = device ? device->product_flops_per_second.contains(other)
-                               : !half || std::ranges::all_of(operations, [](const auto& entry) {
-                                   return entry.second.half_flops_per_second > 0;
-                                 });
+    const bool has_half = std::ranges::all_of(
+        operations, [](const auto& entry) { return entry.second.half_flops_per_second > 0; });
+    // Rates by kind of operation know nothing of FP8.
+    const bool priced =
+        device ? Prices(*device, other) : !half || (has_half && other != Precision::kBf16Fp8);
     if (priced && other == precision) return;
     if (priced) known.emplace_back(kPrecisionTexts[i]);
   }

@@ -490,6 +490,16 @@ TEST(ScenarioOptions, ATrainingWithoutAProcessorIsNative) {
             "training.processor: got 'avx2'; allowed: portable, native");
 }
 
+TEST(ScenarioOptions, Fp8IsForShapes) {
+  Scenario scenario;
+  SetOption(scenario, "training.precision", "bf16-fp8");
+  EXPECT_THAT(
+      MessageOf([&] { ValidateScenario(scenario); }),
+      testing::HasSubstr("training.precision: got 'bf16-fp8'; allowed: fp32, tf32, bf16 or fp16"));
+  SetOption(scenario, "training.layers", "resnet50");
+  EXPECT_NO_THROW(ValidateScenario(scenario));
+}
+
 // Recordings of versions without these options have the same hash.
 TEST(ScenarioOptions, OptionsThatSayNothingAreNotInTheTraining) {
   Scenario scenario;

@@ -157,6 +157,33 @@ TEST(Device, LossesComputeInFp32) {
   EXPECT_DOUBLE_EQ(ForwardSecondsOn(device, compiled, loss, 10), 20e-6) << "joined with it";
 }
 
+// A linear layer of a block with inputs of 4096 x 256 and 256 x 2560 numbers: products at twice the
+// rate of bf16, and casts of both inputs, in the backward pass of the result's gradient too.
+TEST(Device, LinearLayersOfBlocksMultiplyInFp8) {
+  Device device = Toy();
+  device.product_flops_per_second[Precision::kBf16Fp8] = 2e10;
+  device.fp8_efficiency = 1;
+  OperationCost linear = {
+      .kind = "linear", .products = {{.rows = 2048, .columns = 2560, .inner = 256}}, .block = 0};
+  const ComputeOptions wide = {.precision = Precision::kBf16};
+  const ComputeOptions narrow = {.precision = Precision::kBf16Fp8};
+  const double factors = 4096 * 256 + 256 * 2560, result = 4096 * 2560;
+  EXPECT_NEAR(ForwardSecondsOn(device, narrow, linear, 2),
+              ForwardSecondsOn(device, wide, linear, 2) / 2 + 5e-9 * factors, 1e-9);
+  EXPECT_NEAR(BackwardSecondsOn(device, narrow, linear, 2),
+              BackwardSecondsOn(device, wide, linear, 2) / 2 + 5e-9 * (factors + result), 1e-9);
+  linear.block = kNoBlock;
+  EXPECT_EQ(ForwardSecondsOn(device, narrow, linear, 2), ForwardSecondsOn(device, wide, linear, 2))
+      << "heads stay as they are";
+}
+
+TEST(Device, Fp8IsPricedWhereADataSheetHasIt) {
+  EXPECT_NO_THROW(LoadProfile("h100-sxm").CheckPrecision(Precision::kBf16Fp8));
+  for (const char* profile : {"a100-sxm-80", "cpu-reference"}) {
+    EXPECT_THROW(LoadProfile(profile).CheckPrecision(Precision::kBf16Fp8), Error) << profile;
+  }
+}
+
 Profile ToyProfile() {
   Profile profile;
   profile.name = "toy";
