@@ -32,7 +32,7 @@ PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
             nodes.insert(placement->NodeOf(endpoint));
         }
         const std::vector<int> ends(nodes.begin(), nodes.end());
-        if (transport.segments)
+        if (transport.HasFrames())
         {
             return std::make_unique<SegmentCarrier>(topology, ends, transport, seed, run, listener);
         }

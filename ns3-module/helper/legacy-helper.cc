@@ -5,6 +5,7 @@
 
 #include "carriers.h"
 
+#include "base/error.h"
 #include "model/packet-network.h"
 
 #include "ns3/point-to-point-helper.h"
@@ -13,6 +14,21 @@ namespace legacy
 {
 namespace packet
 {
+
+namespace
+{
+
+/// Throws Error if the engine's packets are no packets of ns-3.
+void CheckNetwork(const ns3::Ptr<PacketEngine>& engine)
+{
+    if (!engine->GetNetwork())
+    {
+        throw Error::Refusal("pcap files and flow monitors of ns-3 need its devices: a transport "
+                             "that begins with ns3:, as ns3:datacenter");
+    }
+}
+
+} // namespace
 
 LegacyHelper::LegacyHelper(const fabric::Transport& transport, uint64_t seed, uint64_t run)
     : m_transport(transport),
@@ -35,6 +51,7 @@ void LegacyHelper::EnablePcap(const std::string& prefix,
                               const fabric::Topology& topology,
                               int node) const
 {
+    CheckNetwork(engine);
     ns3::PointToPointHelper pointToPoint;
     for (fabric::DirectedLink link : topology.Out(node))
     {
@@ -45,6 +62,7 @@ void LegacyHelper::EnablePcap(const std::string& prefix,
 ns3::Ptr<ns3::FlowMonitor> LegacyHelper::InstallFlowMonitor(ns3::Ptr<PacketEngine> engine,
                                                             const fabric::Topology& topology)
 {
+    CheckNetwork(engine);
     ns3::NodeContainer hosts;
     for (int host : topology.Hosts())
     {

@@ -42,7 +42,7 @@ class LegacyHelper
                                    const fabric::Placement* placement) const;
 
     /**
-     * Writes one pcap file for each port of a node.
+     * Writes one pcap file for each port of a node. Throws Error unless packets are those of ns-3.
      * \param prefix start of the files' names
      * \param engine that was installed
      * \param topology its topology
@@ -55,7 +55,8 @@ class LegacyHelper
     /**
      * \param engine that was installed
      * \param topology its topology
-     * \return a monitor of all hosts' TCP flows, which the helper keeps
+     * \return a monitor of all hosts' TCP flows, which the helper keeps. Throws Error unless
+     * packets are those of ns-3.
      */
     ns3::Ptr<ns3::FlowMonitor> InstallFlowMonitor(ns3::Ptr<PacketEngine> engine,
                                                   const fabric::Topology& topology);

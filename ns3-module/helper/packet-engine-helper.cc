@@ -6,6 +6,7 @@
 #include "carriers.h"
 #include "packet-outputs.h"
 #include "roce-capture.h"
+#include "segment-capture.h"
 #include "simulation-scope.h"
 #include "simulator-lease.h"
 
@@ -40,14 +41,8 @@ constexpr const char* kSprayedDuplicateAcks = "100";
 /// is zeros.
 constexpr const char* kCaptureBytes = "128";
 
-/// Returns whether packets are records of ours and no packets of ns-3.
-bool HasFrames(const fabric::Transport& transport)
-{
-    return transport.roce || transport.segments;
-}
-
 /// Throws Error if records are requested that ns-3 makes of its own packets.
-void RefuseOutputs(const fabric::PacketOutputs& outputs)
+void RefuseOutputs(const fabric::PacketOutputs& outputs, const fabric::Transport& transport)
 {
     for (const auto& [what, file, instead] :
          {std::tuple{"FlowMonitor file", outputs.flowMonitorXml, "--fct says what flows did"},
@@ -58,6 +53,9 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs)
             throw Error(what,
                         file,
                         std::string("nothing beside frames that are no packets of ns-3; ") +
+                            (transport.roce
+                                 ? ""
+                                 : "--transport=ns3:" + transport.preset + " has these, and ") +
                             instead);
         }
     }
@@ -68,13 +66,9 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs)
 fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOutputs& outputs)
 {
     fabric::Transport transport = request.transport;
-    if (HasFrames(transport))
+    if (transport.HasFrames())
     {
-        RefuseOutputs(outputs);
-        if (transport.segments && !outputs.pcapPrefix.empty())
-        {
-            throw Error("pcap files", outputs.pcapPrefix, "nothing beside tcp:");
-        }
+        RefuseOutputs(outputs, transport);
         return transport;
     }
     if (!outputs.pcapPrefix.empty())
@@ -93,14 +87,14 @@ class OwningEngine final : public fabric::Engine
 {
   public:
     OwningEngine(const EngineRequest& request, const fabric::PacketOutputs& outputs)
-        : m_lease(HasFrames(request.transport)),
+        : m_lease(request.transport.HasFrames()),
           m_fingerprint("packet 1 " + request.transport.Fingerprint()),
           m_transport(Complete(request, outputs)),
           m_scope(m_transport, request.seed, request.run),
           m_files(outputs),
           m_engine(ns3::CreateObject<PacketEngine>())
     {
-        RoceCarrier* roce = nullptr;
+        Carrier* made = nullptr;
         const PacketEngine::CarrierFactory make =
             CarrierFor(request.topology, request.placement, m_transport, request.seed, request.run);
         m_engine->Build(request.topology,
@@ -109,7 +103,7 @@ class OwningEngine final : public fabric::Engine
                         [&](CarrierListener* listener)
                         {
                             std::unique_ptr<Carrier> carrier = make(listener);
-                            roce = dynamic_cast<RoceCarrier*>(carrier.get());
+                            made = carrier.get();
                             return carrier;
                         });
         if (m_engine->GetNetwork())
@@ -117,9 +111,9 @@ class OwningEngine final : public fabric::Engine
             m_outputs.emplace(
                 outputs, m_engine->GetNetwork(), *request.topology, *request.placement);
         }
-        else if (roce != nullptr && !outputs.pcapPrefix.empty())
+        else if (!outputs.pcapPrefix.empty())
         {
-            Capture(outputs.pcapPrefix, request, *roce);
+            Capture(outputs.pcapPrefix, request, *made);
         }
     }
 
@@ -241,12 +235,23 @@ class OwningEngine final : public fabric::Engine
     }
 
   private:
-    void Capture(const std::string& prefix, const EngineRequest& request, RoceCarrier& carrier)
+    void Capture(const std::string& prefix, const EngineRequest& request, Carrier& carrier)
     {
+        const fabric::Topology& topology = *request.topology;
+        const fabric::Placement& placement = *request.placement;
         try
         {
-            m_capture.emplace(
-                prefix, *request.topology, *request.placement, *m_transport.roce, carrier);
+            if (m_transport.roce)
+            {
+                m_capture = std::make_unique<RoceCapture>(prefix,
+                                                          topology,
+                                                          placement,
+                                                          *m_transport.roce,
+                                                          dynamic_cast<RoceCarrier&>(carrier));
+                return;
+            }
+            m_capture = std::make_unique<SegmentCapture>(
+                prefix, topology, placement, dynamic_cast<SegmentCarrier&>(carrier));
         }
         catch (...)
         {
@@ -261,8 +266,8 @@ class OwningEngine final : public fabric::Engine
     SimulationScope m_scope;       //!< defaults that sockets read while the simulation runs
     fabric::PacketOutputs m_files; //!< requested files
     ns3::Ptr<PacketEngine> m_engine;
-    std::optional<OutputWriter> m_outputs; //!< records of the simulation
-    std::optional<RoceCapture> m_capture;  //!< records of RoCEv2
+    std::optional<OutputWriter> m_outputs;   //!< records of the simulation
+    std::unique_ptr<FrameCapture> m_capture; //!< records of frames
 };
 
 } // namespace

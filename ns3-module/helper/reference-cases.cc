@@ -165,7 +165,7 @@ constexpr Published kPublished[] = {
 
 SimGridResult RunSimGridCase(const Published& reference)
 {
-    Transport transport = MakeTransport("wan");
+    Transport transport = MakeTransport("ns3:wan");
     transport.congestionControl = "ns3::TcpNewReno";
     transport.segmentBytes = 1000;
     transport.segmentsPerAck = 1;
@@ -220,7 +220,7 @@ MathisResult RunMathisCase(const MathisCase& reference)
     EngineRequest request;
     request.topology = &topology;
     request.placement = &placement;
-    request.transport = MakeTransport("wan");
+    request.transport = MakeTransport("ns3:wan");
     request.transport.congestionControl = "ns3::TcpNewReno";
     request.transport.segmentsPerAck = 1; // this is b in the formula
     request.seed = reference.seed;

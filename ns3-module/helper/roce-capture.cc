@@ -6,7 +6,6 @@
 #include "base/error.h"
 
 #include <algorithm>
-#include <set>
 
 namespace legacy
 {
@@ -15,6 +14,8 @@ namespace packet
 
 namespace
 {
+
+constexpr uint32_t kEthernet = 1; //!< LINKTYPE_ETHERNET
 
 void CheckSizes(const std::string& prefix, const fabric::RoceSettings& settings)
 {
@@ -29,6 +30,38 @@ void CheckSizes(const std::string& prefix, const fabric::RoceSettings& settings)
                     "nothing beside roce:header= and ack-bytes=, whose frames are not those "
                     "of RoCEv2");
     }
+    if (settings.train > 1)
+    {
+        throw Error("pcap prefix",
+                    prefix,
+                    "nothing beside roce:train=" + std::to_string(settings.train) +
+                        ": a capture has single frames (train=1)");
+    }
+}
+
+/// Throws Error where telemetry cannot tell the rate of a link.
+void CheckRates(const std::string& prefix, const fabric::Topology& topology)
+{
+    for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
+         ++link)
+    {
+        fabric::IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
+                            "pcap prefix " + prefix + ": telemetry of " + topology.LinkName(link));
+    }
+}
+
+/// Returns the carrier, after checks that come before any file is made.
+RoceCarrier& Checked(const std::string& prefix,
+                     const fabric::Topology& topology,
+                     const fabric::RoceSettings& settings,
+                     RoceCarrier& carrier)
+{
+    CheckSizes(prefix, settings);
+    if (carrier.HasTelemetry())
+    {
+        CheckRates(prefix, topology);
+    }
+    return carrier;
 }
 
 } // namespace
@@ -38,104 +71,40 @@ RoceCapture::RoceCapture(const std::string& prefix,
                          const fabric::Placement& placement,
                          const fabric::RoceSettings& settings,
                          RoceCarrier& carrier)
-    : m_topology(topology),
+    : FrameCapture(prefix,
+                   topology,
+                   placement,
+                   {kEthernet, ns3::PcapFile::SNAPLEN_DEFAULT},
+                   Checked(prefix, topology, settings, carrier).GetPorts()),
+      m_topology(topology),
       m_carrier(carrier)
 {
-    CheckSizes(prefix, settings);
-    if (settings.train > 1)
-    {
-        throw Error("pcap prefix",
-                    prefix,
-                    "nothing beside roce:train=" + std::to_string(settings.train) +
-                        ": a capture has single frames (train=1)");
-    }
-    if (carrier.HasTelemetry())
-    {
-        for (DirectedLink link = 0; link < static_cast<DirectedLink>(2 * topology.Links().size());
-             ++link)
-        {
-            fabric::IntRateCode(static_cast<double>(topology.PortOf(link).rateBps),
-                                "pcap prefix " + prefix + ": telemetry of " +
-                                    topology.LinkName(link));
-        }
-    }
-    std::set<int> nodes;
-    for (int endpoint = 0; endpoint < placement.Endpoints(); ++endpoint)
-    {
-        nodes.insert(placement.NodeOf(endpoint));
-    }
-    constexpr uint32_t kEthernet = 1; // LINKTYPE_ETHERNET
-    for (const int node : nodes)
-    {
-        int port = 0;
-        for (const DirectedLink link : topology.Out(node))
-        {
-            auto file = std::make_unique<ns3::PcapFile>();
-            const std::string path =
-                prefix + "-" + std::to_string(node) + "-" + std::to_string(++port) + ".pcap";
-            file->Open(path, std::ios::out | std::ios::binary);
-            if (file->Fail())
-            {
-                throw Error("pcap prefix", path, "a file that can be written");
-            }
-            file->Init(kEthernet, ns3::PcapFile::SNAPLEN_DEFAULT, 0, false, true);
-            m_names.emplace(link, path);
-            m_files.emplace(link, std::move(file));
-        }
-    }
-    carrier.GetPorts().SetTap(
-        [this](DirectedLink link, uint32_t frame, Picoseconds at, bool arrives)
-        { OnFrame(link, frame, at, arrives); });
 }
 
-RoceCapture::~RoceCapture()
+void RoceCapture::OnMade(uint32_t frame, DirectedLink link, Picoseconds /* at */)
 {
-    m_carrier.GetPorts().SetTap(nullptr);
+    m_packets.resize(std::max<std::size_t>(m_packets.size(), frame + 1));
+    m_packets[frame] = m_carrier.Describe(frame);
+    if (m_packets[frame].kind == FrameKind::Pause)
+    {
+        m_packets[frame].source = m_topology.From(link);
+    }
 }
 
-std::string RoceCapture::Close()
+PacketBytes RoceCapture::BytesOf(uint32_t frame, std::size_t& all)
 {
-    std::string lost;
-    for (const auto& [link, file] : m_files)
-    {
-        file->Close();
-        if (file->Fail() && lost.empty())
-        {
-            lost = m_names.at(link);
-        }
-    }
-    return lost;
-}
-
-void RoceCapture::OnFrame(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives)
-{
-    const Frame& seen = m_carrier.GetPorts().Frames()[frame];
-    const bool pause = seen.kind == FrameKind::Pause;
-    if (!arrives && seen.hop == 0)
-    {
-        m_packets.resize(std::max<std::size_t>(m_packets.size(), frame + 1));
-        m_packets[frame] = m_carrier.Describe(frame);
-        m_packets[frame].source = pause ? m_topology.From(link) : m_packets[frame].source;
-    }
-    const auto file = m_files.find(arrives ? link ^ 1 : link);
-    if (file == m_files.end())
-    {
-        return;
-    }
+    const Frame& seen = Ports().Frames()[frame];
     RocePacket packet = m_packets[frame];
     packet.marked = seen.marks > 0;
-    packet.hops = pause ? 0 : seen.hop;
+    packet.hops = seen.kind == FrameKind::Pause ? 0 : seen.hop;
     if (packet.telemetry && seen.kind == FrameKind::Data && seen.hop > 0)
     {
-        const fabric::IntRecord* first = m_carrier.GetPorts().Frames().RecordsOf(frame);
+        const fabric::IntRecord* first = Ports().Frames().RecordsOf(frame);
         packet.records.assign(first, first + seen.hop);
     }
-    const std::vector<uint8_t> bytes = MakeRoceBytes(packet);
-    constexpr Picoseconds kPerSecond = 1'000'000'000'000;
-    file->second->Write(static_cast<uint32_t>(at / kPerSecond),
-                        static_cast<uint32_t>(at % kPerSecond / fabric::kPicosecondsPerNs),
-                        bytes.data(),
-                        static_cast<uint32_t>(bytes.size()));
+    PacketBytes bytes = MakeRoceBytes(packet);
+    all = bytes.size();
+    return bytes;
 }
 
 } // namespace packet

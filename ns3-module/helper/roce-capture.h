@@ -4,16 +4,12 @@
 #ifndef LEGACY_ROCE_CAPTURE_H
 #define LEGACY_ROCE_CAPTURE_H
 
+#include "frame-capture.h"
+
 #include "fabric/roce/roce-settings.h"
-#include "fabric/topology/placement.h"
-#include "fabric/topology/topology.h"
 #include "model/roce/roce-carrier.h"
 #include "model/roce/roce-packet.h"
 
-#include "ns3/pcap-file.h"
-
-#include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -24,10 +20,9 @@ namespace packet
 
 /**
  * \ingroup legacy
- * Writes what the ports of the endpoints' nodes send and receive to PREFIX-NODE-PORT.pcap: whole
- * frames, with the nanosecond in which a port begins to send them or has received them.
+ * Captures whole frames of RoCEv2.
  */
-class RoceCapture
+class RoceCapture : public FrameCapture
 {
   public:
     /**
@@ -43,20 +38,14 @@ class RoceCapture
                 const fabric::Placement& placement,
                 const fabric::RoceSettings& settings,
                 RoceCarrier& carrier);
-    ~RoceCapture();
-    /**
-     * Closes the files.
-     * \return the first file that was not written completely; empty: none
-     */
-    std::string Close();
 
   private:
-    void OnFrame(DirectedLink link, uint32_t frame, Picoseconds at, bool arrives);
+    // Inherited from FrameCapture.
+    void OnMade(uint32_t frame, DirectedLink link, Picoseconds at) override;
+    PacketBytes BytesOf(uint32_t frame, std::size_t& all) override;
 
     const fabric::Topology& m_topology;
     RoceCarrier& m_carrier;
-    std::map<DirectedLink, std::unique_ptr<ns3::PcapFile>> m_files; //!< by the port's own direction
-    std::map<DirectedLink, std::string> m_names;                    //!< their names
     std::vector<RocePacket> m_packets; //!< by frame, as sent by their first port
 };
 

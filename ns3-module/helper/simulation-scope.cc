@@ -92,8 +92,8 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
         throw Error(place,
                     name,
                     KnownCongestionControls() +
-                        "; not ns-3's BBR, which sends a segment a time-out after losses: "
-                        "tcp:wan and tcp:datacenter have their own (docs/network.md)");
+                        "; not ns-3's BBR, which sends a segment a time-out after losses: wan and "
+                        "datacenter without ns3: have their own (docs/network.md)");
     }
     TypeId tid;
     if (!TypeId::LookupByNameFailSafe(name, &tid) || !IsCongestionControl(tid))
@@ -161,7 +161,7 @@ SimulationScope::SimulationScope(const fabric::Transport& transport, uint64_t se
     : m_seed(RngSeedManager::GetSeed()),
       m_run(RngSeedManager::GetRun())
 {
-    if (!transport.roce && !transport.segments)
+    if (!transport.HasFrames())
     {
         SetDefaults(transport);
     }

@@ -184,7 +184,7 @@ class TraceTestCase : public TestCase
     {
         const fabric::Topology topology = MakeTopology("star", 3);
         const fabric::Placement placement = fabric::MakePlacement({"packed", 3}, topology);
-        LegacyHelper helper(fabric::MakeTransport("wan"));
+        LegacyHelper helper(fabric::MakeTransport("ns3:wan"));
         Ptr<PacketEngine> engine = helper.Install(&topology, &placement);
         engine->TraceConnectWithoutContext("FlowStart",
                                            MakeCallback(&TraceTestCase::OnStart, this));
@@ -223,7 +223,7 @@ class DeadLinkTestCase : public TestCase
     {
         const fabric::Topology topology = MakeTopology("star", 2);
         const fabric::Placement placement = fabric::MakePlacement({"packed", 2}, topology);
-        LegacyHelper helper(fabric::MakeTransport("datacenter"));
+        LegacyHelper helper(fabric::MakeTransport("ns3:datacenter"));
         Ptr<PacketEngine> engine = helper.Install(&topology, &placement);
         const fabric::DirectedLink link =
             topology.Route(placement.hosts[0], placement.hosts[1], 0).back();

@@ -27,8 +27,11 @@ constexpr double kSecondsOfSegment = 7.35e-9;
 constexpr double kCachedSegments = 16'000;
 
 // The same for segments of our own TCP: 1.6 events each, at 10.9e6 events per second
-// (legacy-bench-packet). Their connections cost what queue pairs do.
+// (legacy-bench-packet), and what it takes to open a connection. The state of many connections does
+// not fit into the cache, but stays there while the first segments of a message leave together.
 constexpr double kSegmentTransmissionsPerSecond = 6.7e6;
+constexpr double kSecondsOfConnection = 1.5e-6;
+constexpr double kCachedMessage = 32;  // segments
 
 // The same for RoCEv2: 1.7 events each, at 10e6 events per second (legacy-bench-roce: a ring
 // all-reduce of 44.7 MB among 16 hosts of a k=4 fat-tree, the same processor). The state of many
@@ -40,12 +43,9 @@ constexpr double kMostSlowdown = 6;
 // A train costs the events of one frame, plus this part of them for each of its frames.
 constexpr double kPartOfTrain = 0.06;
 
-// Returns whether packets are records of ours.
-bool HasFrames(const fabric::Transport& transport) { return transport.roce || transport.segments; }
-
 double TransmissionsPerSecond(const fabric::Transport& transport) {
   if (transport.roce) return kRoceTransmissionsPerSecond;
-  return transport.segments ? kSegmentTransmissionsPerSecond : kTransmissionsPerSecond;
+  return transport.HasFrames() ? kSegmentTransmissionsPerSecond : kTransmissionsPerSecond;
 }
 
 // Returns how often a step is simulated: an earlier step opens the connections of TCP.
@@ -166,22 +166,26 @@ void CostEstimate::Add(const Messages& messages, const Path& path, double runs) 
   const fabric::Transport& transport = network_.request.transport;
   const double packets = messages.count * PacketsOf(messages.bytes, transport) * path.links * runs;
   packets_ += packets;
-  if (!HasFrames(transport)) {
+  if (!transport.HasFrames()) {
     beyond_ += runs * TcpSeconds(messages, path);
     return;
   }
   // The queue pairs of a host take turns frame by frame, so few trains form if there are many.
   const double train = messages.at_once > 1 || !transport.roce ? 1 : transport.roce->train;
-  const double slowdown = std::min(kMostSlowdown, 1 + messages.connections / kCachedQueuePairs);
+  const double cold =
+      transport.roce ? 1 : std::min(1.0, messages.bytes / transport.segmentBytes / kCachedMessage);
+  const double slowdown =
+      std::min(kMostSlowdown, 1 + cold * messages.connections / kCachedQueuePairs);
   const double events = train > 1 ? 1 / train + kPartOfTrain : 1;
   beyond_ += packets / TransmissionsPerSecond(transport) * (events * slowdown - 1);
 }
 
 // Returns the time that it takes to open all connections.
 double CostEstimate::OpeningSeconds(const Messages& messages) const {
-  return messages.connections * (HasFrames(network_.request.transport)
-                                     ? kSecondsOfQueuePair
-                                     : messages.endpoints * kSecondsOfOpening);
+  const fabric::Transport& transport = network_.request.transport;
+  return messages.connections * (transport.roce          ? kSecondsOfQueuePair
+                                 : transport.HasFrames() ? kSecondsOfConnection
+                                                         : messages.endpoints * kSecondsOfOpening);
 }
 
 void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {

@@ -53,8 +53,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "deadline also take min=1"),
       Text<&Scenario::fidelity>(
           "network.fidelity", "--fidelity", "packet|flow|analytic|auto",
-          "network simulation; packet: ns-3 with real TCP; flow: max-min fair fluid model; "
-          "analytic: alpha-beta model; auto: packet where --packet-budget allows it, else flow, "
+          "network simulation; packet: every packet, on ns-3's clock; flow: max-min fair fluid "
+          "model; analytic: alpha-beta model; auto: packet where --packet-budget allows it, else "
+          "flow, "
           "and packet for a sample of steps") |
           kUsual | kReadByClients | kMayFurther,
       FabricOption<Scenario>("--packet-budget"),
@@ -109,10 +110,12 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           kLeavesResults,
       Text<&Scenario::flow_monitor>(
           "network.flow_monitor", "--flow-monitor", "FILE",
-          "with packet fidelity: XML file for the output of ns-3's FlowMonitor") |
+          "with packets of ns3:datacenter or ns3:wan: XML file of ns-3's FlowMonitor") |
           kLeavesResults,
-      Text<&Scenario::netanim>("network.netanim", "--netanim", "FILE",
-                               "with packet fidelity: XML file for the NetAnim player (large)") |
+      Text<&Scenario::netanim>(
+          "network.netanim", "--netanim", "FILE",
+          "with packets of ns3:datacenter or ns3:wan: XML file for the NetAnim "
+          "player (large)") |
           kLeavesResults,
       Text<&Scenario::device_profile>(
           "clock.device_profile", "--device-profile", "NAME|FILE",

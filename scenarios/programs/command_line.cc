@@ -59,7 +59,8 @@ std::string Footer(const std::string& program) {
                 "  legacy-scenario --layers=resnet50 --workers=16 --policies=dense,topk,powersgd\n"
                 "  legacy-scenario advise --workers=8 --bandwidth=1Gbps --delay=50us\n";
   return "Examples:\n" + examples +
-         "Options such as --ns3::TcpSocket::SegmentSize=1000 set attributes of ns-3.\n" +
+         "With --transport=ns3:datacenter, options such as --ns3::TcpSocket::SegmentSize=1000 set "
+         "attributes of ns-3.\n" +
          kExitStatuses + "Handbook: docs/" + (replays ? "replay" : "index") + ".md.";
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr const char* kDescription =
     "Times a collective or a list of flows on a simulated network, and compares fidelities: packet "
-    "(ns-3 with real TCP), flow (max-min fair fluid model) and analytic (alpha-beta model).";
+    "(TCP or RoCEv2 on ns-3's clock), flow (max-min fair fluid model) and analytic (alpha-beta "
+    "model).";
 
 constexpr const char* kExamples =
     "Examples:\n"
@@ -21,7 +22,8 @@ constexpr const char* kExamples =
     "  legacy-network --sweep=bytes=1KB..1GB:x4 --sweep=workers=4..64:x2 --fidelity=flow "
     "--csv=s.csv\n"
     "  legacy-network --pattern=incast:15 --bytes=1MB --fct=fct.csv --links=links.csv\n"
-    "Options such as --ns3::TcpSocket::SegmentSize=1000 set attributes of ns-3.\n";
+    "With --transport=ns3:datacenter, options such as --ns3::TcpSocket::SegmentSize=1000 set\n"
+    "attributes of ns-3.\n";
 
 CLI::App* AddTopo(CLI::App& app, TopoCommand& topo) {
   CLI::App* sub = app.add_subcommand("topo", "describe, check or convert a topology");

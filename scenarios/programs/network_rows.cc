@@ -76,9 +76,10 @@ OptionTable<NetworkCommand> OptionsOfResults() {
                                        "time from sample to sample of --queues [10us]")),
       File<&Outputs::svg>("svg", "SVG picture of the fabric, coloured by utilisation") | kOfOneRun,
       PacketFile<&PacketFiles::pcap>("pcap", "prefix of pcap files, one per host and port"),
-      PacketFile<&PacketFiles::flow_monitor>("flow-monitor",
-                                             "XML file for the output of ns-3's FlowMonitor"),
-      PacketFile<&PacketFiles::netanim>("netanim", "XML file for the NetAnim player (large)"),
+      PacketFile<&PacketFiles::flow_monitor>(
+          "flow-monitor", "XML file of ns-3's FlowMonitor, with ns3:datacenter or ns3:wan"),
+      PacketFile<&PacketFiles::netanim>(
+          "netanim", "XML file for the NetAnim player (large), with ns3:datacenter or ns3:wan"),
   };
 }
 

@@ -250,8 +250,8 @@ TEST_F(NetworkProgram, SaysWhyNothingWasSent) {
 TEST_F(NetworkProgram, PacketRecordsAreWritten) {
   if (!LEGACY_HAS_PACKETS) GTEST_SKIP() << "built without ns-3";
   const Result result =
-      Run("--topo=star --workers=2 --bytes=10KB --fidelity=packet --pcap=p --flow-monitor=m.xml"
-          " --ns3::TcpSocket::SegmentSize=1000");
+      Run("--topo=star --workers=2 --bytes=10KB --fidelity=packet --transport=ns3:wan --pcap=p"
+          " --flow-monitor=m.xml --ns3::TcpSocket::SegmentSize=1000");
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_EQ(Files(), 3u);  // two hosts and the monitor
   EXPECT_NE(Read(directory_ / "m.xml").find("FlowMonitor"), std::string::npos);

@@ -19,7 +19,7 @@ class CollectiveOverTcp
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, CollectiveOverTcp,
                          testing::Combine(testing::ValuesIn(fabric::CollectiveAlgorithms()),
-                                          testing::Values("datacenter", "tcp:datacenter")),
+                                          testing::Values("ns3:datacenter", "datacenter")),
                          [](const auto& info) {
                            const bool own = std::get<1>(info.param) != std::string("datacenter");
                            std::string name = fabric::ToString(std::get<0>(info.param)) +

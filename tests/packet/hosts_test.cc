@@ -93,6 +93,7 @@ TEST(Hosts, AShortMessageDoesNotWaitForALongOne) {
 // Two segments of each connection, the two frames of the NIC, and the last packet of a handshake.
 TEST(Hosts, KeepTwoSegmentsOfAConnectionBelowTcp) {
   Scenario scenario = FastStar();
+  scenario.transport = fabric::MakeTransport("ns3:datacenter");
   const Timed run = RunFlows(scenario, {{0, 1, 100 * kBytes, 0}, {0, 2, 100 * kBytes, 0}});
   const Fabric fabric(scenario);
   const int port = fabric.topology.Out(fabric.topology.Hosts()[0]).front();
@@ -106,6 +107,7 @@ TEST(Hosts, KeepTwoSegmentsOfAConnectionBelowTcp) {
 // again after the least RTO, both at once, and one of them finds it full again.
 TEST(Hosts, AFullQueueRefusesDataAndDropsNone) {
   Scenario scenario = FastStar();
+  scenario.transport = fabric::MakeTransport("ns3:datacenter");
   const TimeNs rto = scenario.transport.minRto;
   scenario.transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
   const std::vector<Flow> flows = {{0, 1, kBytes, 0}, {0, 2, kBytes, 0}, {0, 3, kBytes, 0}};

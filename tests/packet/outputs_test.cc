@@ -21,6 +21,7 @@ class OutputsTest : public testing::Test {
   OutputsTest() : folder_(testing::TempDir() + "packet-outputs-" + std::to_string(getpid())) {
     std::filesystem::create_directories(folder_);
     scenario_.workers = 2;
+    scenario_.transport = fabric::MakeTransport("ns3:datacenter");
   }
   ~OutputsTest() override { std::filesystem::remove_all(folder_); }
 

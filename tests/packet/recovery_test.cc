@@ -60,7 +60,7 @@ Sent Send(const Path& path, const std::vector<int64_t>& sizes) {
 
 // Each case runs over ns-3's sockets and over segments of our own.
 class Recovery : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Stacks, Recovery, testing::Values("wan", "tcp:wan"), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Stacks, Recovery, testing::Values("ns3:wan", "wan"), [](const auto& info) {
   return std::string(info.index == 0 ? "sockets" : "segments");
 });
 
@@ -113,17 +113,17 @@ TEST_P(Recovery, ATokenBucketSendsItsBurstAtOnce) {
 TEST(BbrRecovery, FillsAPathThatLosesPackets) {
   fabric::Port slow{kGigabit / 10, 1'250'000};
   slow.errorRate = 0.01;
-  const Sent bbr = Send(Path("tcp:wan", slow, kOneWay, "bbr"), {kTenMegabytes});
-  const Sent cubic = Send(Path("tcp:wan", slow, kOneWay), {kTenMegabytes});
+  const Sent bbr = Send(Path("wan", slow, kOneWay, "bbr"), {kTenMegabytes});
+  const Sent cubic = Send(Path("wan", slow, kOneWay), {kTenMegabytes});
   EXPECT_LT(static_cast<double>(bbr.arrived[0]) * 1e-9, 1.6) << "the line alone takes 0.83 s";
   EXPECT_GT(cubic.arrived[0], 3 * bbr.arrived[0]);
   EXPECT_EQ(bbr.counters.retransmitTimeouts, 0u);
   EXPECT_GT(bbr.drops, 30);
 }
 
-TEST(BbrRecovery, IsRefusedWithTheReason) {
+TEST(BbrRecovery, OfNs3IsRefusedWithTheReason) {
   for (const char* name : {"bbr", "TcpBbr", "ns3::TcpBbr"}) {
-    const Path path("wan", {kGigabit, 625'000}, kOneWay, name);
+    const Path path("ns3:wan", {kGigabit, 625'000}, kOneWay, name);
     try {
       fabric::MakePacketEngine(path.request);
       FAIL() << name;

@@ -213,7 +213,7 @@ std::string Transport::Fingerprint() const
     {
         text += " " + std::to_string(value);
     }
-    text += segments ? " segments" : "";
+    text += HasFrames() && !roce ? " segments" : "";
     text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     for (const auto& [name, value] : attributes)
@@ -309,16 +309,16 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
         transport.roce = std::make_shared<const RoceSettings>(settings);
         return transport;
     }
-    const std::string own = "tcp:";
-    if (preset.rfind(own, 0) == 0)
+    const std::string sockets = "ns3:";
+    if (preset.rfind(sockets, 0) == 0)
     {
-        transport = MakeTransport(preset.substr(own.size()), option);
-        if (transport.roce)
+        transport = MakeTransport(preset.substr(sockets.size()), option);
+        if (transport.roce || transport.sockets)
         {
-            throw Error(option, preset, "tcp:datacenter, tcp:wan");
+            throw Error(option, preset, "ns3:datacenter, ns3:wan");
         }
         transport.preset = preset;
-        transport.segments = true;
+        transport.sockets = true;
         return transport;
     }
     if (preset == "datacenter")
@@ -338,7 +338,7 @@ Transport MakeTransport(const std::string& preset, const std::string& option)
     }
     throw NotAmong(option,
                    preset,
-                   {"datacenter", "wan", "roce"},
+                   {"datacenter", "wan", "ns3:datacenter", "ns3:wan", "roce"},
                    "",
                    "roce:key=value,... (RDMA over Ethernet)");
 }

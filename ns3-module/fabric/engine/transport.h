@@ -81,8 +81,8 @@ struct Transport
     /// ns-3 attributes that the user set ("ns3::TcpSocket::SegmentSize" -> "1000"). They take
     /// precedence over the preset.
     std::map<std::string, std::string> attributes;
-    /// Packets are those of our own TCP (model/tcp/); else of ns-3's sockets.
-    bool segments = false;
+    /// Packets are those of ns-3's sockets, IP and devices; else records of our own (model/tcp/).
+    bool sockets = false;
     std::shared_ptr<const RoceSettings> roce; ///< NICs and switches of RoCEv2; nullptr: TCP
     /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
     double utilisation = 1;
@@ -90,8 +90,14 @@ struct Transport
     int queuePairs = 1;     ///< of each ordered pair of nodes and lane; they take messages in turn
     TimeNs switchDelay = 0; ///< of a frame in each switch, beyond storing it (roce:switch-delay)
 
-    /// Throws Error where options of TCP have been set together with roce, saying which and why.
+    /// Throws Error where options have been set that this transport does not read, saying which and
+    /// why.
     void CheckOptions() const;
+    /// Returns whether packets are records of ours, on NICs and switches of ours.
+    bool HasFrames() const
+    {
+        return roce || !sockets;
+    }
 
     /// Returns the largest IPv4 packet, that of a full segment: what Ethernet carries, until SetMtu
     /// says otherwise.
@@ -153,9 +159,9 @@ inline constexpr int64_t kMostMtu = 65535;
 /// option of their own.
 inline constexpr int64_t kUsualMtu = 1500;
 
-/// Returns the preset "datacenter" or "wan", with "tcp:" before it for packets of our own TCP, or
-/// "roce" and "roce:key=value,..." (roce-settings.h).
-/// Throws Error naming `option` on anything else.
+/// Returns the preset "datacenter" or "wan", with "ns3:" before it for packets of ns-3's sockets,
+/// or "roce" and "roce:key=value,..." (roce-settings.h). Throws Error naming `option` on anything
+/// else.
 Transport MakeTransport(const std::string& text, const std::string& option = "transport");
 
 } // namespace legacy::fabric

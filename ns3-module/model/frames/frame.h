@@ -55,9 +55,11 @@ struct Frame
     /// whose buffer it uses.
     uint16_t ingress{kNoPort};
     FrameKind kind{FrameKind::Data};
-    uint8_t frames{1};    //!< number of frames that it stands for
-    uint8_t marks{0};     //!< number of these that have experienced congestion
-    bool wantsAck{false}; //!< the receiver answers the last of these frames
+    uint8_t frames{1}; //!< number of frames that it stands for
+    uint8_t marks{0};  //!< number of these that have experienced congestion
+    /// RoCEv2: the receiver answers the last of these frames; TCP, data: the window was reduced
+    /// (CWR), ACK: it answers a SYN.
+    bool wantsAck{false};
 };
 
 static_assert(sizeof(Frame) == 64, "a frame in flight takes one line of the cache");

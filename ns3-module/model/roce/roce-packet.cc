@@ -4,6 +4,7 @@
 #include "roce-packet.h"
 
 #include "fabric/roce/roce-settings.h"
+#include "model/frames/packet-bytes.h"
 
 #include "ns3/crc32.h"
 
@@ -20,43 +21,18 @@ namespace
 
 constexpr std::size_t kAddressBytes = 12;
 constexpr std::size_t kEthernetBytes = 14;
-constexpr std::size_t kIpBytes = 20;
 constexpr std::size_t kUdpBytes = 8;
 constexpr std::size_t kIcrcBytes = 4;
 constexpr std::size_t kLeastFrame = 60; ///< bytes without the FCS
 constexpr uint64_t kLow24 = 0xffffff;
 
-using Bytes = std::vector<uint8_t>;
-
-/// Appends a number as `bytes` bytes, the highest first.
-void Put(Bytes& to, uint64_t value, int bytes)
-{
-    for (int shift = 8 * (bytes - 1); shift >= 0; shift -= 8)
-    {
-        to.push_back(static_cast<uint8_t>(value >> shift));
-    }
-}
+using Bytes = PacketBytes;
 
 /// Appends the locally administered address of a node's NIC.
 void PutMac(Bytes& to, int node)
 {
     Put(to, 0x0200, 2);
     Put(to, static_cast<uint64_t>(node), 4);
-}
-
-/// Returns the checksum of RFC 1071 over the bytes from `begin` to `end`.
-uint16_t InternetChecksum(const Bytes& bytes, std::size_t begin, std::size_t end)
-{
-    uint32_t sum = 0;
-    for (std::size_t i = begin; i < end; i += 2)
-    {
-        sum += static_cast<uint32_t>(bytes[i]) << 8 | bytes[i + 1];
-    }
-    while (sum > 0xffff)
-    {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    return static_cast<uint16_t>(~sum);
 }
 
 Bytes MakePause(const RocePacket& packet)
@@ -173,32 +149,24 @@ std::vector<uint8_t> MakeRoceBytes(const RocePacket& packet)
     {
         return MakePause(packet);
     }
-    constexpr uint64_t kTimeToLive = 64;
     constexpr uint64_t kRocePort = 4791;
     constexpr uint64_t kFirstPort =
         0xc000; // of those of queue pairs, by which ECMP tells them apart
     constexpr uint64_t kPorts = 0x4000;
-    constexpr uint64_t kNetwork = 10 << 24; // 10.0.0.0/8
     const Bytes transport = MakeTransport(packet);
     const std::size_t udp = kUdpBytes + transport.size() + kIcrcBytes;
     Bytes bytes;
     PutMac(bytes, packet.destination);
     PutMac(bytes, packet.source);
     Put(bytes, 0x0800, 2);
-    Put(bytes, 0x45, 1);
     const uint64_t ecn = packet.kind != FrameKind::Data ? 0 : packet.marked ? 3 : 2;
-    Put(bytes, static_cast<uint64_t>(packet.priority) << 5 | ecn, 1); // class selector, ECN
-    Put(bytes, kIpBytes + udp, 2);
-    Put(bytes, 0, 2);
-    Put(bytes, 0x4000, 2); // it must not be fragmented
-    Put(bytes, kTimeToLive - static_cast<uint64_t>(packet.hops), 1);
-    Put(bytes, 17, 1);
-    Put(bytes, 0, 2); // the checksum is computed below
-    Put(bytes, kNetwork + static_cast<uint64_t>(packet.source) + 1, 4);
-    Put(bytes, kNetwork + static_cast<uint64_t>(packet.destination) + 1, 4);
-    const uint16_t sum = InternetChecksum(bytes, kEthernetBytes, kEthernetBytes + kIpBytes);
-    bytes[kEthernetBytes + 10] = static_cast<uint8_t>(sum >> 8);
-    bytes[kEthernetBytes + 11] = static_cast<uint8_t>(sum);
+    PutIp(bytes,
+          {static_cast<uint64_t>(packet.priority) << 5 | ecn, // class selector, ECN
+           udp,
+           packet.hops,
+           17,
+           packet.source,
+           packet.destination});
     Put(bytes, kFirstPort + packet.pair % kPorts, 2);
     Put(bytes, kRocePort, 2);
     Put(bytes, udp, 2);

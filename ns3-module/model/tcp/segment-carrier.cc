@@ -63,14 +63,16 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
 {
     if (!fabric::MakeTcpCongestion(transport.congestionControl))
     {
-        throw Error(
-            "congestion control of tcp", transport.congestionControl, "reno, cubic, dctcp, bbr");
+        throw Error("congestion control", transport.congestionControl, "reno, cubic, dctcp, bbr");
     }
     for (const auto& [name, value] : transport.attributes)
     {
         if (name.rfind(kNicQueue, 0) != 0)
         {
-            throw Error(name, value, "nothing beside tcp:, whose packets are not those of ns-3");
+            throw Error(
+                name,
+                value,
+                "nothing beside packets of our own; ns3:datacenter and ns3:wan have those of ns-3");
         }
     }
     return topology;
@@ -148,6 +150,36 @@ void SegmentCarrier::SetQueues(const std::vector<int>& endpoints)
         }
         m_ports.SetQueue(link, limit, marks);
     }
+}
+
+SegmentPacket SegmentCarrier::Describe(uint32_t frame)
+{
+    const Frame& described = m_ports.Frames()[frame];
+    const TcpConnection& connection = m_connections[described.pair];
+    SegmentPacket packet;
+    packet.connection = described.pair;
+    packet.data = described.kind == FrameKind::Data;
+    packet.window = connection.buffer;
+    packet.capable = m_transport.ecn;
+    packet.source = packet.data ? connection.name.source : connection.name.destination;
+    packet.destination = packet.data ? connection.name.destination : connection.name.source;
+    if (packet.data)
+    {
+        packet.syn = described.payload == 0;
+        packet.first = described.psn;
+        packet.payload = described.payload;
+        packet.reduced = described.wantsAck;
+        return packet;
+    }
+    packet.syn = described.wantsAck;
+    packet.arrived = described.psn;
+    packet.answers = described.sent / fabric::kPicosecondsPerNs;
+    packet.echoes = described.marks > 0;
+    if (described.records != Frame::kNone)
+    {
+        packet.ranges = TcpReceiver::RangesOf(m_ports.Frames().RecordsOf(frame));
+    }
+    return packet;
 }
 
 // ---------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 #include "model/carrier.h"
 #include "model/link-scheduler.h"
 #include "model/roce/roce-network.h"
+#include "segment-packet.h"
 #include "tcp-connections.h"
 #include "tcp-receiver.h"
 #include "tcp-sender.h"
@@ -52,6 +53,12 @@ class SegmentCarrier : public Carrier, private RoceEnds
     {
         return m_ports;
     }
+
+    /**
+     * \param frame that its first port begins to send
+     * \return its content, but for the time
+     */
+    SegmentPacket Describe(uint32_t frame);
 
     // Inherited from Carrier.
     void Send(const fabric::ConnectionName& connection,

@@ -3,6 +3,8 @@
  */
 #include "tcp-receiver.h"
 
+#include "segment-packet.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -67,7 +69,7 @@ void TcpReceiver::OnData(uint32_t frame)
     TcpConnection& connection = m_connections(number);
     if (data.payload == 0) // a SYN
     {
-        Answer(number, at, sent);
+        Answer(number, at, sent, true);
         return;
     }
     const bool marked = data.marks > 0;
@@ -104,20 +106,31 @@ void TcpReceiver::OnData(uint32_t frame)
     Deliver(number, at);
 }
 
-void TcpReceiver::Answer(uint32_t number, Picoseconds at, Picoseconds sent)
+std::vector<TcpRange> TcpReceiver::RangesOf(const fabric::IntRecord* records)
+{
+    std::vector<TcpRange> ranges;
+    for (std::size_t i = 0; i < kRanges && records[i].queuedBytes > 0; ++i)
+    {
+        ranges.push_back({static_cast<uint64_t>(records[i].sentBytes),
+                          static_cast<uint64_t>(records[i].queuedBytes)});
+    }
+    return ranges;
+}
+
+void TcpReceiver::Answer(uint32_t number, Picoseconds at, Picoseconds sent, bool opens)
 {
     TcpConnection& connection = m_connections(number);
     FramePool& frames = m_network.Frames();
     const uint32_t taken = frames.Take();
-    if (!connection.ahead.empty())
+    const std::size_t told = std::min(kRanges, connection.ahead.size());
+    if (told > 0)
     {
         frames.AddRecords(taken);
         fabric::IntRecord* records = frames.RecordsOf(taken);
         for (std::size_t i = 0; i < kRanges; ++i)
         {
-            const bool any = i < connection.ahead.size();
-            records[i].sentBytes = any ? static_cast<int64_t>(connection.ahead[i].begin) : 0;
-            records[i].queuedBytes = any ? static_cast<int64_t>(connection.ahead[i].end) : 0;
+            records[i].sentBytes = i < told ? static_cast<int64_t>(connection.ahead[i].begin) : 0;
+            records[i].queuedBytes = i < told ? static_cast<int64_t>(connection.ahead[i].end) : 0;
         }
     }
     Frame& answer = frames[taken];
@@ -127,7 +140,8 @@ void TcpReceiver::Answer(uint32_t number, Picoseconds at, Picoseconds sent)
     answer.marks = connection.congested ? 1 : 0;
     answer.at = at;
     answer.sent = sent;
-    answer.wire = m_transport.ackBytes;
+    answer.wantsAck = opens;
+    answer.wire = m_transport.ackBytes + SackBytes(told) + (opens ? kSynOptionBytes : 0);
     connection.unanswered = 0;
     connection.answerAt = 0;
     m_network.SendControl(connection.way.FirstBack(), taken);

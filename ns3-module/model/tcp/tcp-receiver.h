@@ -27,6 +27,8 @@ class TcpReceiver
   public:
     /// The most ranges that an ACK tells, as timestamps take the room of a fourth one.
     static constexpr std::size_t kRanges = 3;
+    /// Returns the ranges that the records of an ACK tell.
+    static std::vector<TcpRange> RangesOf(const fabric::IntRecord* records);
 
     /**
      * \param transport outlives this object, as all the others do
@@ -52,7 +54,7 @@ class TcpReceiver
   private:
     /// Adds what has arrived beyond a gap. Returns true if a gap was filled.
     static bool Place(TcpConnection& connection, TcpRange range);
-    void Answer(uint32_t number, Picoseconds at, Picoseconds sent);
+    void Answer(uint32_t number, Picoseconds at, Picoseconds sent, bool opens = false);
     void Delay(uint32_t number, Picoseconds at);
     void Deliver(uint32_t number, Picoseconds at);
 

@@ -3,6 +3,8 @@
  */
 #include "tcp-sender.h"
 
+#include "segment-packet.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -294,7 +296,8 @@ uint32_t TcpSender::Make(uint32_t number, TcpSegment& segment, Picoseconds start
     frame.pair = number;
     frame.psn = segment.begin;
     frame.payload = static_cast<int32_t>(segment.bytes);
-    frame.wire = static_cast<int32_t>(segment.bytes) + m_transport.headerBytes;
+    frame.wire = static_cast<int32_t>(segment.bytes) + m_transport.headerBytes +
+                 (segment.bytes == 0 ? kSynOptionBytes : 0);
     frame.sent = frame.at = start;
     segment.sent = start;
     return taken;

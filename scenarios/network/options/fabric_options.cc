@@ -63,10 +63,9 @@ OptionTable<FabricOptions> OptionsOfTopology() {
 OptionTable<FabricOptions> OptionsOfTransport() {
   return {
       Text<&FabricOptions::transport>(
-          "network.transport", "--transport", "datacenter|wan|roce",
-          "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic), with tcp: before it for "
-          "our "
-          "own packets in the place of ns-3's sockets; or roce[:key=value,...], RDMA over Ethernet "
+          "network.transport", "--transport", "datacenter|wan|ns3:...|roce",
+          "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic), with ns3: before it for "
+          "packets of ns-3's sockets; or roce[:key=value,...], RDMA over Ethernet "
           "(docs/network.md)") |
           kUsual | kReadByClients | kMayFurther,
       Integer<&FabricOptions::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
@@ -81,7 +80,7 @@ OptionTable<FabricOptions> OptionsOfTransport() {
           kUsual | kReadByClients | kMayFurther,
       Text<&FabricOptions::congestion>(
           "network.congestion", "--congestion", fabric::TcpControlNames("|"),
-          "congestion control instead of that of --transport; bbr: with tcp:, or without packets") |
+          "congestion control instead of that of --transport; bbr: not with ns3:") |
           kReadByClients | kUnrecorded,
       Integer<&FabricOptions::streams, 1, kMostStreams>(
           "network.streams", "--streams",

@@ -165,7 +165,7 @@ void BuildStar(const LinuxCase& one, fabric::Topology& topology, fabric::Placeme
 fabric::Transport TransportOf(const LinuxCase& one, LinuxEngine engine) {
   constexpr int64_t kBuffer = 32 << 20;
   fabric::Transport transport =
-      fabric::MakeTransport(engine == LinuxEngine::kSegments ? "tcp:wan" : "wan");
+      fabric::MakeTransport(engine == LinuxEngine::kSegments ? "wan" : "ns3:wan");
   transport.congestionControl = one.congestion;
   transport.connections = one.warm ? fabric::ConnectionKind::Warm : fabric::ConnectionKind::Cold;
   transport.SetMtu(one.mtu);

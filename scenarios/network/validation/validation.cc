@@ -41,6 +41,7 @@ std::vector<Section> NetworkSections() {
           {"fidelity", ValidateFidelity},
           {"schedules", ValidateSchedules},
           {"linux", ValidateLinux},
+          {"sockets", ValidateSockets},
           {"roce", ValidateRoce}
 #endif
   };

@@ -19,7 +19,7 @@ constexpr double kWorstFactor = 2;
 constexpr double kFewFrames = 30;
 // The class of cases for which the flow engine, which has no queues, need not meet the factor.
 constexpr const char* kStarved = "starved queue";
-// The class of cases for which segments need not meet the factor.
+// The class of cases for which packets need not meet the factor.
 constexpr const char* kBbr = "BBR";
 
 enum LinuxColumn { kLinuxName, kLinuxClass, kLinuxMeasured, kLinuxFirstEngine };
@@ -29,8 +29,8 @@ struct NamedEngine {
   LinuxEngine engine;
   const char* name;
 };
-constexpr NamedEngine kEngines[] = {{LinuxEngine::kSockets, "packet"},
-                                    {LinuxEngine::kSegments, "segments"},
+constexpr NamedEngine kEngines[] = {{LinuxEngine::kSockets, "ns-3"},
+                                    {LinuxEngine::kSegments, "packet"},
                                     {LinuxEngine::kFlow, "flow"}};
 // Returns the column in which an engine's time is divided by the measured one.
 constexpr int RatioOf(LinuxEngine engine) {

@@ -96,6 +96,7 @@ TEST(Transport, FingerprintSeesEveryField) {
     return seen.insert(transport.Fingerprint()).second;
   };
   EXPECT_TRUE(insert([](Transport& t) { t.congestionControl.push_back('x'); }));
+  EXPECT_TRUE(insert([](Transport& t) { t.sockets = true; }));
   EXPECT_TRUE(insert([](Transport& t) { t.ecn = false; }));
   EXPECT_TRUE(insert([](Transport& t) { t.segmentBytes = 1; }));
   EXPECT_TRUE(insert([](Transport& t) { t.headerBytes = 1; }));
@@ -118,8 +119,16 @@ TEST(Transport, PresetsByName) {
   EXPECT_FALSE(wan.ecn);
   EXPECT_GE(wan.minRto, 200'000'000);
   EXPECT_EQ(MessageOf([] { MakeTransport("lan"); }),
-            "transport: got 'lan'; did you mean wan?; allowed: datacenter, wan, roce, "
-            "or roce:key=value,... (RDMA over Ethernet)");
+            "transport: got 'lan'; did you mean wan?; allowed: datacenter, wan, ns3:datacenter, "
+            "ns3:wan, roce, or roce:key=value,... (RDMA over Ethernet)");
+  EXPECT_TRUE(wan.HasFrames());
+  const Transport sockets = MakeTransport("ns3:wan");
+  EXPECT_FALSE(sockets.HasFrames());
+  EXPECT_EQ(sockets.congestionControl, wan.congestionControl);
+  for (const std::string odd : {"ns3:roce", "ns3:ns3:wan"}) {
+    EXPECT_EQ(MessageOf([&] { MakeTransport(odd); }),
+              "transport: got '" + odd + "'; allowed: ns3:datacenter, ns3:wan");
+  }
 }
 
 }  // namespace

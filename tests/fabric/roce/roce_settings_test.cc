@@ -155,9 +155,9 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   EXPECT_EQ(message("roce:train=16,window=bdp,ack=16"), "");
   expect("roce:marking=red", "hash, random");
   expect("roce:base-rtt=min", "pair, fabric");
-  expect("rocet", "datacenter, wan, roce");
-  expect("wan,roce", "datacenter, wan, roce");
-  expect("wan:cc=dcqcn", "datacenter, wan, roce");
+  expect("rocet", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
+  expect("wan,roce", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
+  expect("wan:cc=dcqcn", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
   expect("roce:wan", "'wan' is not key=value");
 }
 

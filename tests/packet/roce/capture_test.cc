@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "model/roce/roce-packet.h"
 #include "tests/message_of.h"
+#include "tests/packet/captured.h"
 #include "tests/packet/roce/roce_run.h"
 
 namespace legacy::packet_test::capture_test {
@@ -18,47 +16,11 @@ namespace {
 
 using Bytes = std::vector<uint8_t>;
 
-struct Captured {
-  uint64_t nanoseconds = 0;
-  Bytes bytes;
+constexpr uint32_t kEthernet = 1;
 
-  uint64_t Number(size_t at, size_t length) const {
-    uint64_t number = 0;
-    for (size_t i = 0; i < length; ++i) number = number << 8 | bytes.at(at + i);
-    return number;
-  }
-  bool IsPause() const { return Number(12, 2) == 0x8808; }
-  uint64_t Opcode() const { return Number(42, 1); }
-  uint64_t Psn() const { return Number(51, 3); }
-};
-
-// Reads a pcap file of nanoseconds in this machine's byte order.
-std::vector<Captured> ReadCapture(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::ostringstream read;
-  read << in.rdbuf();
-  const std::string text = read.str();
-  const auto word = [&](size_t at) {
-    uint32_t value = 0;
-    std::memcpy(&value, text.data() + at, sizeof value);
-    return value;
-  };
-  std::vector<Captured> packets;
-  if (text.size() < 24) return packets;
-  EXPECT_EQ(word(0), 0xa1b23c4du);  // nanoseconds
-  EXPECT_EQ(word(20), 1u);          // Ethernet
-  for (size_t at = 24; at < text.size();) {
-    const size_t length = word(at + 8);
-    EXPECT_EQ(word(at + 12), length);
-    Captured packet;
-    packet.nanoseconds = uint64_t{1'000'000'000} * word(at) + word(at + 4);
-    packet.bytes.assign(text.begin() + static_cast<ptrdiff_t>(at + 16),
-                        text.begin() + static_cast<ptrdiff_t>(at + 16 + length));
-    packets.push_back(packet);
-    at += 16 + length;
-  }
-  return packets;
-}
+bool IsPause(const Captured& packet) { return packet.Number(12, 2) == 0x8808; }
+uint64_t Opcode(const Captured& packet) { return packet.Number(42, 1); }
+uint64_t Psn(const Captured& packet) { return packet.Number(51, 3); }
 
 // Returns the CRC-32 of IEEE 802.3, bit by bit.
 uint32_t Crc(const Bytes& bytes) {
@@ -117,7 +79,10 @@ class CaptureTest : public testing::Test {
   }
   std::string Prefix() const { return folder_ + "/p"; }
   std::vector<Captured> Packets(int host) const {
-    return ReadCapture(Prefix() + "-" + std::to_string(host) + "-1.pcap");
+    const std::vector<Captured> packets =
+        ReadCapture(Prefix() + "-" + std::to_string(host) + "-1.pcap", kEthernet);
+    for (const Captured& packet : packets) EXPECT_EQ(packet.all, packet.bytes.size());
+    return packets;
   }
   // Returns those of the first queue pair.
   std::vector<Captured> PacketsOfFirst(int host) const {
@@ -144,13 +109,13 @@ TEST_F(CaptureTest, HasTheBytesOfEachFrame) {
   const std::array<size_t, 4> payloads = {1'024, 1'024, 452, 4};
   std::vector<Captured> data;
   std::vector<Captured> acks;
-  for (const Captured& packet : sender) (packet.Opcode() == 0x11 ? acks : data).push_back(packet);
+  for (const Captured& packet : sender) (Opcode(packet) == 0x11 ? acks : data).push_back(packet);
   ASSERT_EQ(data.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
     const size_t reth = i == 0 || i == 3 ? 16 : 0;
-    EXPECT_EQ(data[i].Opcode(), opcodes[i]);
+    EXPECT_EQ(Opcode(data[i]), opcodes[i]);
     EXPECT_EQ(data[i].bytes.size(), 14 + 20 + 8 + 12 + reth + payloads[i] + 4);
-    EXPECT_EQ(data[i].Psn(), i);
+    EXPECT_EQ(Psn(data[i]), i);
     EXPECT_EQ(data[i].Number(43, 1) >> 4, i == 3 ? 3u : 0u);  // padding
     EXPECT_EQ(data[i].Number(50, 1), i > 1 ? 0x80u : 0u);  // the last of a message asks for an ACK
     EXPECT_EQ(data[i].Number(15, 1), 3 << 5 | 2u);         // priority 3, may be marked
@@ -164,7 +129,7 @@ TEST_F(CaptureTest, HasTheBytesOfEachFrame) {
   ASSERT_EQ(acks.size(), 2u);
   for (size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(acks[i].bytes.size(), 14 + 20 + 8 + 12 + 4 + 4u);
-    EXPECT_EQ(acks[i].Psn(), 2 + i);  // the last that has arrived
+    EXPECT_EQ(Psn(acks[i]), 2 + i);  // the last that has arrived
     EXPECT_EQ(acks[i].Number(54, 1), 0x1fu);
     EXPECT_EQ(acks[i].Number(55, 3), 1 + i);  // messages
     EXPECT_EQ(acks[i].Number(15, 1), 6u << 5);
@@ -190,9 +155,9 @@ TEST_F(CaptureTest, HasPausesMarksAndNotifications) {
   int resumes = 0;
   int notifications = 0;
   for (const Captured& packet : Packets(0)) {
-    if (!packet.IsPause()) {
+    if (!IsPause(packet)) {
       ExpectWhole(packet);
-      if (packet.Opcode() != 0x81) continue;
+      if (Opcode(packet) != 0x81) continue;
       ++notifications;
       EXPECT_EQ(packet.bytes.size(), 74u);
       EXPECT_EQ(packet.Number(46, 1), 0x40u);  // BECN
@@ -211,9 +176,9 @@ TEST_F(CaptureTest, HasPausesMarksAndNotifications) {
   EXPECT_GT(notifications, 0);
   int marked = 0;
   for (const Captured& packet : Packets(2)) {
-    if (packet.IsPause()) continue;
+    if (IsPause(packet)) continue;
     ExpectWhole(packet);
-    const bool data = packet.Opcode() < 0x11;
+    const bool data = Opcode(packet) < 0x11;
     const uint64_t ecn = packet.Number(15, 1) & 3;
     EXPECT_EQ(ecn, data ? (ecn == 3 ? 3u : 2u) : 0u);
     marked += data && ecn == 3 ? 1 : 0;
@@ -229,7 +194,7 @@ TEST_F(CaptureTest, HasTheTagsOfAVlan) {
   int pauses = 0;
   size_t acks = 0;
   for (Captured packet : Packets(0)) {
-    if (packet.IsPause()) {
+    if (IsPause(packet)) {
       ++pauses;
       continue;
     }
@@ -237,7 +202,7 @@ TEST_F(CaptureTest, HasTheTagsOfAVlan) {
     const uint64_t tag = packet.Number(14, 2);
     packet.bytes.erase(packet.bytes.begin() + 12, packet.bytes.begin() + 16);
     ExpectWhole(packet);
-    const bool ack = packet.Opcode() == 0x11;
+    const bool ack = Opcode(packet) == 0x11;
     EXPECT_EQ(tag, (ack ? 6u : 3u) << 13);
     acks += ack ? 1 : 0;
     EXPECT_TRUE(!ack || packet.bytes.size() == 62);
@@ -252,8 +217,8 @@ TEST_F(CaptureTest, HasTheTelemetryOfHpcc) {
   ASSERT_EQ(receiver.size(), 6u);
   for (const Captured& packet : receiver) {
     ExpectWhole(packet);
-    const bool ack = packet.Opcode() == 0x11;
-    const size_t at = ack ? 58 : packet.Opcode() == 0x06 ? 70 : 54;
+    const bool ack = Opcode(packet) == 0x11;
+    const size_t at = ack ? 58 : Opcode(packet) == 0x06 ? 70 : 54;
     EXPECT_EQ(fabric::DecodeIntHeader(static_cast<uint16_t>(packet.Number(at, 2))).switches, 1);
     const fabric::IntRecord record = fabric::DecodeIntRecord(packet.Number(at + 2, 8));
     EXPECT_EQ(record.rate, 100e9);

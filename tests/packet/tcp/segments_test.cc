@@ -63,8 +63,8 @@ TEST(Segments, TakeTheTimeOfSocketsWhereNothingIsLost) {
       {Of("star", 3, CollectiveAlgorithm::RingAllReduce, 500'000, kGigabit, 5'000'000), "wan",
        fabric::ConnectionKind::QuicZeroRtt}};
   for (const Case& one : cases) {
-    const fabric::StepTiming sockets = Time(one.scenario, one.preset, one.kind);
-    const fabric::StepTiming segments = Time(one.scenario, "tcp:" + one.preset, one.kind);
+    const fabric::StepTiming sockets = Time(one.scenario, "ns3:" + one.preset, one.kind);
+    const fabric::StepTiming segments = Time(one.scenario, one.preset, one.kind);
     const std::string what = one.scenario.topology + " " + one.preset + " " +
                              fabric::ToString(one.scenario.collective.algorithm);
     EXPECT_NEAR(segments.total / static_cast<double>(sockets.total), 1, 0.01) << what;
@@ -78,9 +78,9 @@ TEST(Segments, TakeTheTimeOfSocketsWhereNothingIsLost) {
 TEST(Segments, PayForHandshakes) {
   Scenario scenario =
       Of("star", 2, CollectiveAlgorithm::Broadcast, 1'000, 1'000'000'000, 10'000'000);
-  const TimeNs open = Time(scenario, "tcp:wan", fabric::ConnectionKind::QuicZeroRtt).total;
-  const TimeNs cold = Time(scenario, "tcp:wan", fabric::ConnectionKind::Cold).total;
-  const TimeNs tls = Time(scenario, "tcp:wan", fabric::ConnectionKind::Tls).total;
+  const TimeNs open = Time(scenario, "wan", fabric::ConnectionKind::QuicZeroRtt).total;
+  const TimeNs cold = Time(scenario, "wan", fabric::ConnectionKind::Cold).total;
+  const TimeNs tls = Time(scenario, "wan", fabric::ConnectionKind::Tls).total;
   EXPECT_NEAR(static_cast<double>(cold - open), 40e6, 2e3) << "and four times 54 bytes";
   EXPECT_NEAR(static_cast<double>(tls - open), 80e6, 4e3);
 }
@@ -89,7 +89,7 @@ TEST(Segments, PayForHandshakes) {
 TEST(Segments, MarksKeepQueuesShort) {
   const Scenario scenario =
       Of("star", 8, CollectiveAlgorithm::ParameterServer, 4'000'000, 10'000'000'000, 5'000);
-  const fabric::StepTiming timing = Time(scenario, "tcp:datacenter");
+  const fabric::StepTiming timing = Time(scenario, "datacenter");
   int64_t marks = 0, longest = 0, drops = 0;
   for (const fabric::LinkCounters& link : timing.links) {
     marks += link.marks;
@@ -118,7 +118,7 @@ TEST(Segments, DeliverEverythingOnAnyFabric) {
     Scenario scenario =
         Of(topologies[draw(3)], 2 + static_cast<int>(draw(6)), algorithms[draw(5)],
            1 + static_cast<int64_t>(draw(200'000)), rate, 1 + static_cast<TimeNs>(draw(5'000'000)));
-    scenario.transport = fabric::MakeTransport(draw(2) ? "tcp:wan" : "tcp:datacenter");
+    scenario.transport = fabric::MakeTransport(draw(2) ? "wan" : "datacenter");
     scenario.transport.congestionControl =
         std::vector<std::string>{"reno", "cubic", "dctcp", "bbr"}[draw(4)];
     scenario.transport.queueBytes = draw(2) ? 5'000 + static_cast<int64_t>(draw(50'000)) : 0;
@@ -140,7 +140,7 @@ TEST(Segments, SprayUsesAllPaths) {
   const auto time = [](const std::string& topology, fabric::Multipath multipath) {
     Scenario scenario =
         Of(topology, 2, CollectiveAlgorithm::Broadcast, 10'000'000, 10'000'000'000, 1'000);
-    scenario.transport = fabric::MakeTransport("tcp:datacenter");
+    scenario.transport = fabric::MakeTransport("datacenter");
     Fabric fabric(scenario);
     fabric.topology.SetMultipath(multipath);
     fabric::StepSimulator simulator(fabric::MakePacketEngine, fabric.request);
@@ -160,7 +160,7 @@ TEST(Segments, SprayUsesAllPaths) {
 TEST(Segments, SayWhatTheyDoNotHave) {
   const auto error = [](const std::string& control) {
     Scenario scenario = Of("star", 4, CollectiveAlgorithm::RingAllReduce, 1'000, 1'000'000, 1);
-    scenario.transport = fabric::MakeTransport("tcp:wan");
+    scenario.transport = fabric::MakeTransport("wan");
     scenario.transport.congestionControl = control;
     const Fabric fabric(scenario);
     try {
@@ -171,9 +171,9 @@ TEST(Segments, SayWhatTheyDoNotHave) {
     return std::string();
   };
   EXPECT_EQ(error("ns3::TcpVegas"),
-            "congestion control of tcp: got 'ns3::TcpVegas'; allowed: reno, cubic, dctcp, bbr");
+            "congestion control: got 'ns3::TcpVegas'; allowed: reno, cubic, dctcp, bbr");
   Scenario scenario = Of("star", 2, CollectiveAlgorithm::Broadcast, 1'000, 1'000'000, 1);
-  scenario.transport = fabric::MakeTransport("tcp:wan");
+  scenario.transport = fabric::MakeTransport("wan");
   scenario.transport.attributes = {{"legacy::HostQueueDisc::Fair", "false"}};
   EXPECT_GT(Simulate(scenario).total, 0);
   scenario.transport.attributes = {{"ns3::TcpSocket::SegmentSize", "500"}};
@@ -182,8 +182,8 @@ TEST(Segments, SayWhatTheyDoNotHave) {
     FAIL();
   } catch (const Error& thrown) {
     EXPECT_STREQ(thrown.what(),
-                 "ns3::TcpSocket::SegmentSize: got '500'; allowed: nothing beside tcp:, whose "
-                 "packets are not those of ns-3");
+                 "ns3::TcpSocket::SegmentSize: got '500'; allowed: nothing beside packets of our "
+                 "own; ns3:datacenter and ns3:wan have those of ns-3");
   }
 }
 

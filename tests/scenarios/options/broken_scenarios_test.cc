@@ -71,15 +71,17 @@ TEST(BrokenScenarios, SayWhatIsWrong) {
       {"--model=resnet9 --dataset=imagenette", "legacy-scenario --dataset=list prints all"},
       {"--dataset=mnist --data-root=" + folder + "/empty", "legacy-data fetch"},
       {"--device-profile=abacus", "a100-datasheet"},
-      {"--ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--transport=ns3:wan --ns3::TcpSocket::SegmentSize=large", "SegmentSize"},
+      {"--ns3::TcpSocket::SegmentSize=1000", "ns3:datacenter and ns3:wan have those of ns-3"},
       {"--mtu=575", "mtu: got '575'"},
       {"--bandwidth=10", "a rate with its unit"},
-      {"--ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
+      {"--transport=ns3:wan --ns3::TcpSocket::SegmentSise=1000", "SegmentSize"},
       {"--scenario=missing.yaml", "missing.yaml"},
       {"--learning-rate=0", "rate"},
   };
   for (const auto& [option, expected] : cases) {
-    if (option.rfind("--ns3::", 0) == 0 && std::string(LEGACY_DEFAULT_FIDELITY) != "packet")
+    if (option.find("--ns3::") != std::string::npos &&
+        std::string(LEGACY_DEFAULT_FIDELITY) != "packet")
       continue;
     const std::string message = Complaint("test --fidelity=" LEGACY_DEFAULT_FIDELITY
                                           " --workers=4 --batch=8 --steps=6 --warmup-steps=2 "

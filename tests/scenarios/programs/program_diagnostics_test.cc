@@ -98,8 +98,9 @@ TEST_F(ProgramTest, DiagnosticsRefuseInvalidOptions) {
 
 TEST_F(ProgramTest, LeavesFilesOfNs3) {
   if (std::string(LEGACY_DEFAULT_FIDELITY) != "packet") GTEST_SKIP() << "built without ns-3";
-  const Result result = Run("--policies=topk --topo=star --pcap=" + Out("p") +
-                            " --flow-monitor=" + Out("m.xml") + " --out=" + Out("run") + kShort);
+  const Result result =
+      Run("--policies=topk --topo=star --transport=ns3:datacenter --pcap=" + Out("p") +
+          " --flow-monitor=" + Out("m.xml") + " --out=" + Out("run") + kShort);
   ASSERT_EQ(result.status, 0) << result.text;
   int captures = 0;
   for (const auto& entry : fs::directory_iterator(directory_)) {

@@ -191,7 +191,7 @@ TEST_F(ProgramTest, AutoTakesPacketsWhereTheyAreAffordableAndSamplesThemElsewher
   const Result packets = Run(common + " --packet-budget=1000s --out=" + Out("packet"));
   ASSERT_EQ(packets.status, 0) << packets.text;
   EXPECT_NE(packets.text.find("auto: packet fidelity; "), std::string::npos) << packets.text;
-  const Result both = Run(common + " --packet-budget=5ms --out=" + Out("both"));
+  const Result both = Run(common + " --packet-budget=100us --out=" + Out("both"));
   ASSERT_EQ(both.status, 0) << both.text;
   EXPECT_NE(both.text.find("flow against packet fidelity on "), std::string::npos) << both.text;
   std::ifstream samples(Out("both") + "/fidelity.csv");
