@@ -6,6 +6,7 @@
 #include "attribute-check.h"
 
 #include "base/error.h"
+#include "fabric/tcp/controls.h"
 
 #include "ns3/config.h"
 #include "ns3/object-factory.h"
@@ -41,11 +42,11 @@ std::string Nanoseconds(TimeNs time)
 /// Returns the name of an ns-3 type: that of a TcpControl, or "ns3::TcpVegas" for "TcpVegas".
 std::string Qualified(const std::string& name)
 {
-    for (const fabric::TcpControl& control : fabric::TcpControls())
+    for (const fabric::TcpControlRow& control : fabric::TcpControls())
     {
         if (control.name == name)
         {
-            return control.type;
+            return control.sockets;
         }
     }
     return name.find("::") == std::string::npos ? "ns3::" + name : name;
@@ -69,9 +70,9 @@ bool IsCongestionControl(TypeId tid)
 std::string KnownCongestionControls()
 {
     std::string known;
-    for (const fabric::TcpControl& control : fabric::TcpControls())
+    for (const fabric::TcpControlRow& control : fabric::TcpControls())
     {
-        known += control.type == kBroken ? "" : control.name + ", ";
+        known += control.sockets == kBroken ? "" : control.name + ", ";
     }
     std::size_t listed = 0;
     for (uint16_t i = 0; i < TypeId::GetRegisteredN(); ++i)

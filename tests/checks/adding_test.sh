@@ -94,8 +94,10 @@ sed -i 's/^RoceControlRow SwiftRow();/&\nRoceControlRow ScratchRow();/
   s/SwiftRow(), /&ScratchRow(), /' ns3-module/fabric/roce/controls.cc
 added "congestion control of RoCEv2"
 
-sed -i 's/{"bbr", "ns3::TcpBbr"}/&,\n{"scratch", "ns3::TcpVegas"}/' \
-  ns3-module/fabric/engine/transport.cc
+sed 's/Dctcp/Scratch/g; s/"dctcp"/"scratch"/' ns3-module/fabric/tcp/dctcp.cc \
+  >ns3-module/fabric/tcp/scratch.cc
+sed -i 's/^TcpControlRow BbrRow();/&\nTcpControlRow ScratchRow();/
+  s/BbrRow()}/BbrRow(), ScratchRow()}/' ns3-module/fabric/tcp/controls.cc
 added 'congestion control of TCP'
 
 # Copies have constants of the same names as their originals, so that they are compiled alone.
@@ -104,7 +106,7 @@ alone() {
     >>"$1/CMakeLists.txt"
 }
 alone compress sparsifiers/scratch.cc schemes/scratch.cc policies/scratch.cc
-alone ns3-module/fabric roce/scratch.cc
+alone ns3-module/fabric roce/scratch.cc tcp/scratch.cc
 cmake -S . -B build -G Ninja -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS=-O0 \
   -DLEGACY_TORCH=OFF -DLEGACY_NS3=OFF -DLEGACY_CUDA=OFF \
   -DLEGACY_BENCH=OFF >"$scratch/log" 2>&1 || { tail "$scratch/log"; exit 1; }

@@ -237,36 +237,6 @@ ConnectionKind ParseConnectionKind(const std::string& text, const std::string& o
     throw Error(option, text, allowed);
 }
 
-const std::vector<TcpControl>& TcpControls()
-{
-    static const std::vector<TcpControl> controls = {{"reno", "legacy::LinuxReno"},
-                                                     {"cubic", "legacy::LinuxCubic"},
-                                                     {"dctcp", "ns3::TcpDctcp"},
-                                                     {"bbr", "ns3::TcpBbr"}};
-    return controls;
-}
-
-std::string TcpControlNames(const std::string& separator)
-{
-    std::vector<std::string> names;
-    for (const TcpControl& control : TcpControls())
-    {
-        names.push_back(control.name);
-    }
-    return Join(names, separator);
-}
-
-std::string ParseCongestionControl(const std::string& text, const std::string& option)
-{
-    const std::vector<TcpControl>& all = TcpControls();
-    const auto named = [&text](const TcpControl& control) { return control.name == text; };
-    if (std::none_of(all.begin(), all.end(), named))
-    {
-        throw Error(option, text, TcpControlNames(", "));
-    }
-    return text;
-}
-
 std::string ToString(ConnectionKind kind)
 {
     return kConnectionNames[static_cast<size_t>(kind)];

@@ -35,21 +35,6 @@ std::string ToString(ConnectionKind kind);
 /// Returns the round trips before the first byte of a new connection.
 int HandshakeRoundTrips(ConnectionKind kind);
 
-/// A TcpControl is a congestion control of TCP that has a name of its own at all fidelities.
-struct TcpControl
-{
-    std::string name;
-    std::string type; ///< class of packets, of ns-3 or ours
-};
-
-/// Returns their table.
-const std::vector<TcpControl>& TcpControls();
-/// Returns "reno|cubic|...".
-std::string TcpControlNames(const std::string& separator);
-
-/// Returns the congestion control of that name. Throws Error naming `option`.
-std::string ParseCongestionControl(const std::string& text, const std::string& option);
-
 /// A Transport holds the parameters of TCP, queues and headers; or those of RoCEv2, where `roce` is
 /// set: then segments are frames, and what is TCP's alone is not read.
 struct Transport

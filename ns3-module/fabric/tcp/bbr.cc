@@ -2,7 +2,7 @@
 // draft-cardwell-iccrg-bbr-congestion-control-00): the window is a multiple of the bottleneck's
 // rate, which is the most that was delivered in ten round trips, times the least round trip of ten
 // seconds; segments leave at a pace that probes for more, and drains what that has queued.
-#include "congestion.h"
+#include "controls.h"
 
 #include "base/hash.h"
 
@@ -13,7 +13,7 @@
 namespace legacy::fabric
 {
 
-std::unique_ptr<TcpCongestion> MakeBbr();
+TcpControlRow BbrRow();
 
 namespace
 {
@@ -340,9 +340,12 @@ class Bbr : public TcpCongestion
 
 } // namespace
 
-std::unique_ptr<TcpCongestion> MakeBbr()
+TcpControlRow BbrRow()
 {
-    return std::make_unique<Bbr>();
+    return {"bbr",
+            "Cardwell et al., BBR: congestion-based congestion control, ACM Queue 2016",
+            "ns3::TcpBbr",
+            []() -> std::unique_ptr<TcpCongestion> { return std::make_unique<Bbr>(); }};
 }
 
 } // namespace legacy::fabric

@@ -1,18 +1,10 @@
 #include "congestion.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <utility>
 
 namespace legacy::fabric
 {
-
-// Each is defined in its own file.
-std::unique_ptr<TcpCongestion> MakeReno();
-std::unique_ptr<TcpCongestion> MakeCubic();
-std::unique_ptr<TcpCongestion> MakeDctcp();
-std::unique_ptr<TcpCongestion> MakeBbr();
 
 void TcpCongestion::OnAck(TcpWindow&, const TcpAck&)
 {
@@ -51,20 +43,6 @@ uint32_t TcpCongestion::Double(TcpWindow& window, uint32_t acked)
     const uint32_t added = std::min(acked, room);
     window.segments += added;
     return acked - added;
-}
-
-std::unique_ptr<TcpCongestion> MakeTcpCongestion(const std::string& name)
-{
-    constexpr std::array<std::pair<const char*, std::unique_ptr<TcpCongestion> (*)()>, 4> kControls{
-        {{"reno", MakeReno}, {"cubic", MakeCubic}, {"dctcp", MakeDctcp}, {"bbr", MakeBbr}}};
-    for (const auto& [known, make] : kControls)
-    {
-        if (name == known)
-        {
-            return make();
-        }
-    }
-    return nullptr;
 }
 
 } // namespace legacy::fabric

@@ -15,9 +15,6 @@
 #include "base/units.h"
 
 #include <cstdint>
-#include <memory>
-#include <string>
-#include <vector>
 
 namespace legacy::fabric
 {
@@ -97,9 +94,5 @@ class TcpCongestion
 
     double m_part = 0; ///< part of a segment that is not yet added
 };
-
-/// Returns the control of that name: "reno", "cubic", "dctcp" or "bbr"; nullptr: it is none of
-/// ours.
-std::unique_ptr<TcpCongestion> MakeTcpCongestion(const std::string& name);
 
 } // namespace legacy::fabric

@@ -1,6 +1,6 @@
 // Cubic (RFC 9438) with its Reno-friendly region and fast convergence. Slow start is HyStart++ (RFC
 // 9406), together with the ACK trains of Linux's HyStart (Ha and Rhee, PFLDnet'08).
-#include "congestion.h"
+#include "controls.h"
 
 #include "fabric/engine/cubic.h"
 
@@ -10,7 +10,7 @@
 namespace legacy::fabric
 {
 
-std::unique_ptr<TcpCongestion> MakeCubic();
+TcpControlRow CubicRow();
 
 namespace
 {
@@ -197,9 +197,12 @@ class Cubic : public TcpCongestion
 
 } // namespace
 
-std::unique_ptr<TcpCongestion> MakeCubic()
+TcpControlRow CubicRow()
 {
-    return std::make_unique<Cubic>();
+    return {"cubic",
+            "RFC 9438, RFC 9406",
+            "legacy::LinuxCubic",
+            []() -> std::unique_ptr<TcpCongestion> { return std::make_unique<Cubic>(); }};
 }
 
 } // namespace legacy::fabric

@@ -1,5 +1,6 @@
 // DCTCP (RFC 8257): a window of marks estimates how congested the path is, and the connection
 // reduces by half of that.
+#include "controls.h"
 #include "reno.h"
 
 #include <algorithm>
@@ -7,7 +8,7 @@
 namespace legacy::fabric
 {
 
-std::unique_ptr<TcpCongestion> MakeDctcp();
+TcpControlRow DctcpRow();
 
 namespace
 {
@@ -48,9 +49,11 @@ class Dctcp : public Reno
 
 } // namespace
 
-std::unique_ptr<TcpCongestion> MakeDctcp()
+TcpControlRow DctcpRow()
 {
-    return std::make_unique<Dctcp>();
+    return {"dctcp", "RFC 8257", "ns3::TcpDctcp", []() -> std::unique_ptr<TcpCongestion> {
+                return std::make_unique<Dctcp>();
+            }};
 }
 
 } // namespace legacy::fabric

@@ -1,11 +1,12 @@
 #include "reno.h"
+#include "controls.h"
 
 #include <algorithm>
 
 namespace legacy::fabric
 {
 
-std::unique_ptr<TcpCongestion> MakeReno();
+TcpControlRow RenoRow();
 
 void Reno::Grow(TcpWindow& window, const TcpAck& ack)
 {
@@ -21,9 +22,12 @@ uint32_t Reno::Threshold(const TcpWindow& window)
     return std::max<uint32_t>(2, window.segments / 2);
 }
 
-std::unique_ptr<TcpCongestion> MakeReno()
+TcpControlRow RenoRow()
 {
-    return std::make_unique<Reno>();
+    return {"reno",
+            "RFC 5681, RFC 3465",
+            "legacy::LinuxReno",
+            []() -> std::unique_ptr<TcpCongestion> { return std::make_unique<Reno>(); }};
 }
 
 } // namespace legacy::fabric

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/parse.h"
 #include "fabric/roce/roce-settings.h"
+#include "fabric/tcp/controls.h"
 #include "model/packet-network.h"
 
 #include <algorithm>
@@ -63,7 +64,8 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
 {
     if (!fabric::MakeTcpCongestion(transport.congestionControl))
     {
-        throw Error("congestion control", transport.congestionControl, "reno, cubic, dctcp, bbr");
+        throw Error(
+            "congestion control", transport.congestionControl, fabric::TcpControlNames(", "));
     }
     for (const auto& [name, value] : transport.attributes)
     {

@@ -4,6 +4,7 @@
 #include "tcp-connections.h"
 
 #include "base/error.h"
+#include "fabric/tcp/controls.h"
 #include "model/roce/roce-event.h"
 
 #include <algorithm>

@@ -11,6 +11,7 @@
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/collective/tuning.h"
 #include "ns3-module/fabric/roce/buffers.h"
+#include "ns3-module/fabric/tcp/controls.h"
 #include "scenarios/network/input/host_names.h"
 
 namespace legacy {

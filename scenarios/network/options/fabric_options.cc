@@ -3,6 +3,7 @@
 #include "base/option_forms.h"
 #include "ns3-module/fabric/collective/collective.h"
 #include "ns3-module/fabric/engine/transport.h"
+#include "ns3-module/fabric/tcp/controls.h"
 #include "ns3-module/fabric/topology/report.h"
 
 namespace legacy {

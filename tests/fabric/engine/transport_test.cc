@@ -6,6 +6,7 @@
 #include <set>
 
 #include "ns3-module/fabric/engine/flow-path.h"
+#include "ns3-module/fabric/tcp/controls.h"
 #include "tests/fabric/fabric_testing.h"
 
 namespace legacy::fabric::transport_test {

@@ -1,4 +1,4 @@
-#include "ns3-module/fabric/tcp/congestion.h"
+#include "ns3-module/fabric/tcp/controls.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Steady traffic over RoCEv2 allocates nothing.
+// Steady traffic over RoCEv2 and TCP allocates nothing.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -14,16 +14,17 @@ namespace {
 constexpr int kHosts = 8;
 constexpr TimeNs kMs = 1'000'000;
 
-// Each host sends to the next one and to the one after that, for ever. Counts allocations from 1 ms
-// on.
+// Each host sends to the next one and to the one after that, for ever. Counts allocations in 2 ms
+// that begin at a time.
 class Endless : public fabric::FlowGraph {
  public:
+  explicit Endless(TimeNs from) : from_(from) {}
   void OnStart(fabric::FlowSink& sink) override {
     for (int host = 0; host < kHosts; ++host) {
       for (const int to : {1, 2}) sink.Send({host, (host + to) % kHosts, int64_t{1} << 40});
     }
-    sink.Wake(kMs, 0);
-    sink.Wake(3 * kMs, 1);
+    sink.Wake(from_, 0);
+    sink.Wake(from_ + 2 * kMs, 1);
   }
   void OnWake(uint64_t token, fabric::FlowSink&) override {
     if (token == 0) begin_ = packet::Allocations();
@@ -35,23 +36,46 @@ class Endless : public fabric::FlowGraph {
   int64_t allocations = -1;
 
  private:
+  TimeNs from_;
   int64_t begin_ = 0;
 };
 
-TEST(RoceMemory, NothingIsAllocatedAfterTheFirstMillisecond) {
+struct Measured {
+  int64_t allocations = 0;
+  uint64_t packets = 0;
+};
+
+Measured Measure(const fabric::Transport& transport, TimeNs from) {
   const fabric::Topology topology = fabric::RoceStar(kHosts, 100'000'000'000, 1000);
   const fabric::Placement placement = fabric::MakePlacement({"packed", kHosts}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = transport;
+  const auto engine = fabric::MakePacketEngine(request);
+  Endless graph(from);
+  engine->Submit(graph, 0);
+  EXPECT_TRUE(engine->RunUntil(kNever));
+  return {graph.allocations, engine->Counters().packets};
+}
+
+TEST(RoceMemory, NothingIsAllocatedAfterTheFirstMillisecond) {
   for (const char* control : {"none,buffer=4MiB", "dcqcn", "hpcc", "timely", "swift"}) {
-    fabric::EngineRequest request;
-    request.topology = &topology;
-    request.placement = &placement;
-    request.transport = fabric::MakeTransport(std::string("roce:cc=") + control);
-    const auto engine = fabric::MakePacketEngine(request);
-    Endless graph;
-    engine->Submit(graph, 0);
-    EXPECT_TRUE(engine->RunUntil(kNever));
-    EXPECT_EQ(graph.allocations, 0) << control;
-    EXPECT_GT(engine->Counters().packets, 70'000u) << control;
+    const Measured measured =
+        Measure(fabric::MakeTransport(std::string("roce:cc=") + control), kMs);
+    EXPECT_EQ(measured.allocations, 0) << control;
+    EXPECT_GT(measured.packets, 70'000u) << control;
+  }
+}
+
+// Windows grow until a queue marks or drops.
+TEST(TcpMemory, NothingIsAllocatedOnceWindowsHaveGrown) {
+  for (const char* control : {"dctcp", "reno", "cubic", "bbr"}) {
+    fabric::Transport transport = fabric::MakeTransport("datacenter");
+    transport.congestionControl = control;
+    const Measured measured = Measure(transport, 10 * kMs);
+    EXPECT_EQ(measured.allocations, 0) << control;
+    EXPECT_GT(measured.packets, 500'000u) << control;
   }
 }
 
