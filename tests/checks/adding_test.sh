@@ -94,10 +94,10 @@ sed -i 's/^RoceControlRow SwiftRow();/&\nRoceControlRow ScratchRow();/
   s/SwiftRow(), /&ScratchRow(), /' ns3-module/fabric/roce/controls.cc
 added "congestion control of RoCEv2"
 
-sed 's/Dctcp/Scratch/g; s/"dctcp"/"scratch"/' ns3-module/fabric/tcp/dctcp.cc \
+sed 's/Dctcp/ScratchTcp/g; s/"dctcp"/"scratch"/' ns3-module/fabric/tcp/dctcp.cc \
   >ns3-module/fabric/tcp/scratch.cc
-sed -i 's/^TcpControlRow BbrRow();/&\nTcpControlRow ScratchRow();/
-  s/BbrRow()}/BbrRow(), ScratchRow()}/' ns3-module/fabric/tcp/controls.cc
+sed -i 's/^TcpControlRow BbrRow();/&\nTcpControlRow ScratchTcpRow();/
+  s/BbrRow()}/BbrRow(), ScratchTcpRow()}/' ns3-module/fabric/tcp/controls.cc
 added 'congestion control of TCP'
 
 # Copies have constants of the same names as their originals, so that they are compiled alone.
