@@ -40,6 +40,8 @@ fabric::RoceSettings SwitchesOf(const fabric::Transport& transport)
     return settings;
 }
 
+constexpr int64_t kTimestampBytes = 12; ///< of options in each segment
+
 /// The attributes of this class describe the queue of a NIC.
 constexpr const char* kNicQueue = "legacy::HostQueueDisc::";
 
@@ -162,6 +164,7 @@ SegmentPacket SegmentCarrier::Describe(uint32_t frame)
     packet.connection = described.pair;
     packet.data = described.kind == FrameKind::Data;
     packet.window = connection.buffer;
+    packet.largest = m_transport.segmentBytes + kTimestampBytes;
     packet.capable = m_transport.ecn;
     packet.source = packet.data ? connection.name.source : connection.name.destination;
     packet.destination = packet.data ? connection.name.destination : connection.name.source;

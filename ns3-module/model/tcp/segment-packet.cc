@@ -36,9 +36,8 @@ PacketBytes MakeOptions(const SegmentPacket& packet)
     PacketBytes options;
     if (packet.syn)
     {
-        constexpr uint64_t kLargest = 1460; // of Ethernet, without options
         Put(options, 0x0204, 2);
-        Put(options, kLargest, 2);
+        Put(options, static_cast<uint64_t>(packet.largest), 2);
         Put(options, 0x0402, 2); // SACK is permitted
     }
     else

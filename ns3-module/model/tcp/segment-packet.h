@@ -26,6 +26,7 @@ struct SegmentPacket
     uint64_t arrived{0};          //!< ACK: all bytes below have arrived
     int64_t payload{0};           //!< bytes of data
     int64_t window{0};            //!< bytes that its sender takes
+    int64_t largest{0};           //!< SYN: bytes of the largest segment, without options
     TimeNs at{0};                 //!< time of its own send
     TimeNs answers{0};            //!< ACK: time at which the segment that it answers was sent
     bool capable{false};          //!< ECN is in use

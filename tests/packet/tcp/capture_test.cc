@@ -131,6 +131,7 @@ TEST_F(SegmentCapture, HasTheHandshakeTheStreamAndItsAcks) {
   EXPECT_EQ(packets[1].all, 62u);
   EXPECT_EQ(packets[1].Number(10, 1), 63u) << "a switch was passed";
   EXPECT_EQ(Find(packets[0], 2).bytes, 4u) << "largest segment";
+  EXPECT_EQ(packets[0].Number(Find(packets[0], 2).at + 2, 2), 1460u);
   EXPECT_EQ(Find(packets[0], 3).bytes, 3u) << "window scale";
   EXPECT_EQ(Find(packets[0], 4).bytes, 2u) << "SACK";
   EXPECT_EQ(Acknowledged(packets.back()), 1 + 5 * 1448u);
