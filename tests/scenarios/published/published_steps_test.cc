@@ -69,6 +69,7 @@ TEST(PublishedSteps, Fp8IsAsMuchFasterAsMeasured) {
   scenario.policies = {"dense"};
   scenario.device_profile = "h100-sxm";
   scenario.kernels = "compiled";
+  scenario.fidelity = "analytic";
   const auto seconds = [&](const char* precision) {
     scenario.precision = precision;
     return TimeOneStep(scenario).step_seconds;
