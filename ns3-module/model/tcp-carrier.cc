@@ -15,18 +15,16 @@ TcpCarrier::TcpCarrier(const fabric::Topology* topology,
                        const std::vector<int>& endpoints,
                        const fabric::Transport& transport,
                        CarrierListener* listener)
-    : m_listener(listener),
+    : ScheduledCarrier(listener),
       m_network(CreateObject<PacketNetwork>()),
-      m_channels(CreateObject<ChannelPool>()),
-      m_scheduler(CreateObject<LinkScheduler>())
+      m_channels(CreateObject<ChannelPool>())
 {
     m_network->Build(topology, endpoints, transport);
     m_channels->Build(topology, m_network, transport, this);
-    m_scheduler->Build(
-        topology,
-        transport.FrameBytes(),
-        [this](fabric::DirectedLink link, int64_t rate, TimeNs) { m_network->SetRate(link, rate); },
-        [this] { CheckDead(); });
+    Follow(topology,
+           transport.FrameBytes(),
+           [this](fabric::DirectedLink link, int64_t rate, TimeNs)
+           { m_network->SetRate(link, rate); });
 }
 
 TcpCarrier::~TcpCarrier() = default;
@@ -62,44 +60,14 @@ void TcpCarrier::BeginRun()
 void TcpCarrier::Dispose()
 {
     m_channels->Dispose();
-    m_scheduler->Dispose();
-    m_scheduler = nullptr;
+    ScheduledCarrier::Dispose();
     m_channels = nullptr;
     m_network = nullptr;
 }
 
-void TcpCarrier::SetScheduleTime(TimeNs time)
+std::optional<fabric::DeadLink> TcpCarrier::FindWaiting(const IsDead& isDead) const
 {
-    m_scheduler->SetTime(time);
-}
-
-TimeNs TcpCarrier::GetScheduleTime() const
-{
-    return m_scheduler->GetTime();
-}
-
-TimeNs TcpCarrier::GetOutTime() const
-{
-    return m_scheduler->GetOutTime();
-}
-
-bool TcpCarrier::AnyDead() const
-{
-    return m_scheduler->AnyDead();
-}
-
-std::optional<fabric::DeadLink> TcpCarrier::FindDead() const
-{
-    return m_channels->FindDead([&](fabric::DirectedLink link)
-                                { return m_scheduler->IsDead(link); });
-}
-
-void TcpCarrier::CheckDead()
-{
-    if (const auto dead = FindDead())
-    {
-        m_listener->OnError(std::make_exception_ptr(*dead));
-    }
+    return m_channels->FindDead(isDead);
 }
 
 void TcpCarrier::FailHost(int host)
@@ -124,7 +92,7 @@ std::vector<fabric::LinkActivity> TcpCarrier::GetActivity() const
 void TcpCarrier::AddCounters(fabric::EngineCounters& counters) const
 {
     counters.packets = m_network->GetPacketsToHosts();
-    counters.rateFloors = m_scheduler->GetFloors();
+    ScheduledCarrier::AddCounters(counters);
 }
 
 bool TcpCarrier::IsRandom() const

@@ -4,11 +4,10 @@
 #ifndef LEGACY_TCP_CARRIER_H
 #define LEGACY_TCP_CARRIER_H
 
-#include "carrier.h"
 #include "channel-pool.h"
-#include "link-scheduler.h"
 #include "message-channel.h"
 #include "packet-network.h"
+#include "scheduled-carrier.h"
 
 namespace legacy
 {
@@ -20,7 +19,7 @@ namespace packet
  * Carries messages over ns-3's TCP. A connection is opened with its first message, which pays for
  * the handshake, and is kept afterwards.
  */
-class TcpCarrier : public Carrier, private ChannelListener
+class TcpCarrier : public ScheduledCarrier, private ChannelListener
 {
   public:
     /**
@@ -45,11 +44,6 @@ class TcpCarrier : public Carrier, private ChannelListener
                                  const fabric::Flow& flow) override;
     void BeginRun() override;
     void Dispose() override;
-    void SetScheduleTime(TimeNs time) override;
-    TimeNs GetScheduleTime() const override;
-    TimeNs GetOutTime() const override;
-    bool AnyDead() const override;
-    std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;
     ns3::Ptr<PacketNetwork> GetNetwork() const override;
     std::vector<fabric::LinkCounters> GetCounters() const override;
@@ -61,18 +55,16 @@ class TcpCarrier : public Carrier, private ChannelListener
     std::string DescribeBlocked() const override;
 
   private:
+    // Inherited from ScheduledCarrier.
+    std::optional<fabric::DeadLink> FindWaiting(const IsDead& isDead) const override;
     // Inherited from ChannelListener.
     void OnProgress() override;
     void OnArrived(uint64_t graph, const fabric::Flow& flow) override;
     void OnRetransmitTimeout() override;
     void OnConnectionLost(MessageChannel& channel) override;
 
-    void CheckDead(); //!< ends the run if a message waits for ever
-
-    CarrierListener* m_listener;         //!< listener to which messages are reported
-    ns3::Ptr<PacketNetwork> m_network;   //!< nodes and links
-    ns3::Ptr<ChannelPool> m_channels;    //!< connections
-    ns3::Ptr<LinkScheduler> m_scheduler; //!< rates over time
+    ns3::Ptr<PacketNetwork> m_network; //!< nodes and links
+    ns3::Ptr<ChannelPool> m_channels;  //!< connections
 };
 
 } // namespace packet

@@ -94,9 +94,9 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
                          uint64_t seed,
                          uint64_t run,
                          CarrierListener* listener)
-    : m_settings(settings),
+    : ScheduledCarrier(listener),
+      m_settings(settings),
       m_run(run),
-      m_listener(listener),
       m_control(fabric::MakeRoceControl(settings.control, "roce:cc")),
       m_network(Checked(topology, settings),
                 settings,
@@ -110,16 +110,13 @@ RoceCarrier::RoceCarrier(const fabric::Topology* topology,
                  &m_pairs,
                  &m_network,
                  listener,
-                 topology->GetMultipath() == fabric::Multipath::Spray),
-      m_scheduler(CreateObject<LinkScheduler>())
+                 topology->GetMultipath() == fabric::Multipath::Spray)
 {
     ChooseScheduler();
-    m_scheduler->Build(
-        topology,
-        m_settings.mtu + m_settings.headerBytes,
-        [this](DirectedLink link, int64_t rate, TimeNs until)
-        { m_network.SetRate(link, rate, until); },
-        [this] { CheckDead(); });
+    Follow(topology,
+           m_settings.mtu + m_settings.headerBytes,
+           [this](DirectedLink link, int64_t rate, TimeNs until)
+           { m_network.SetRate(link, rate, until); });
     AssignStreams(0);
 }
 
@@ -299,42 +296,9 @@ void RoceCarrier::BeginRun()
     m_pairs.Renew();
 }
 
-void RoceCarrier::Dispose()
+std::optional<fabric::DeadLink> RoceCarrier::FindWaiting(const IsDead& isDead) const
 {
-    m_scheduler->Dispose();
-}
-
-void RoceCarrier::SetScheduleTime(TimeNs time)
-{
-    m_scheduler->SetTime(time);
-}
-
-TimeNs RoceCarrier::GetScheduleTime() const
-{
-    return m_scheduler->GetTime();
-}
-
-TimeNs RoceCarrier::GetOutTime() const
-{
-    return m_scheduler->GetOutTime();
-}
-
-bool RoceCarrier::AnyDead() const
-{
-    return m_scheduler->AnyDead();
-}
-
-std::optional<fabric::DeadLink> RoceCarrier::FindDead() const
-{
-    return m_pairs.FindDead([&](DirectedLink link) { return m_scheduler->IsDead(link); });
-}
-
-void RoceCarrier::CheckDead()
-{
-    if (const auto dead = FindDead())
-    {
-        m_listener->OnError(std::make_exception_ptr(*dead));
-    }
+    return m_pairs.FindDead(isDead);
 }
 
 void RoceCarrier::FailHost(int)
@@ -363,7 +327,7 @@ std::vector<fabric::LinkActivity> RoceCarrier::GetActivity() const
 
 void RoceCarrier::AddCounters(fabric::EngineCounters& counters) const
 {
-    counters.rateFloors = m_scheduler->GetFloors();
+    ScheduledCarrier::AddCounters(counters);
     counters.roce = {};
     counters.roce.resent = m_sender.GetResent();
     m_receiver.AddCounters(counters.roce);

@@ -6,8 +6,7 @@
 
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
-#include "model/carrier.h"
-#include "model/link-scheduler.h"
+#include "model/scheduled-carrier.h"
 #include "queue-pairs.h"
 #include "roce-network.h"
 #include "roce-packet.h"
@@ -32,7 +31,7 @@ namespace packet
  * answer the frames that request them: each n-th frame, the last one of a message, and one that
  * fills the window.
  */
-class RoceCarrier : public Carrier, private RoceEnds
+class RoceCarrier : public ScheduledCarrier, private RoceEnds
 {
   public:
     /**
@@ -76,12 +75,6 @@ class RoceCarrier : public Carrier, private RoceEnds
                                  uint64_t graph,
                                  const fabric::Flow& flow) override;
     void BeginRun() override;
-    void Dispose() override;
-    void SetScheduleTime(TimeNs time) override;
-    TimeNs GetScheduleTime() const override;
-    TimeNs GetOutTime() const override;
-    bool AnyDead() const override;
-    std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;
     ns3::Ptr<PacketNetwork> GetNetwork() const override;
     std::vector<fabric::LinkCounters> GetCounters() const override;
@@ -94,6 +87,8 @@ class RoceCarrier : public Carrier, private RoceEnds
     std::string DescribeBlocked() const override;
 
   private:
+    // Inherited from ScheduledCarrier.
+    std::optional<fabric::DeadLink> FindWaiting(const IsDead& isDead) const override;
     // Inherited from RoceEnds.
     uint32_t Next(DirectedLink link, Picoseconds free) override;
     bool IsReady(DirectedLink link) const override;
@@ -105,17 +100,13 @@ class RoceCarrier : public Carrier, private RoceEnds
     void OnNicEvent(RoceEventKind kind, uint32_t a) override;
     void OnFailure(const std::string& message) override;
 
-    void CheckDead();
-
     const fabric::RoceSettings m_settings;
     const uint64_t m_run;
-    CarrierListener* m_listener;
     std::unique_ptr<const fabric::RoceControl> m_control;
     RoceNetwork m_network;
     QueuePairs m_pairs;
     RoceSender m_sender;
     RoceReceiver m_receiver;
-    ns3::Ptr<LinkScheduler> m_scheduler;
     bool m_failed{false};
 };
 

@@ -90,10 +90,10 @@ SegmentCarrier::SegmentCarrier(const fabric::Topology* topology,
                                uint64_t seed,
                                uint64_t run,
                                CarrierListener* listener)
-    : m_topology(*Checked(topology, transport)),
+    : ScheduledCarrier(listener),
+      m_topology(*Checked(topology, transport)),
       m_transport(transport),
       m_run(run),
-      m_listener(listener),
       m_ports(topology,
               SwitchesOf(transport),
               FrameRoom{false, TcpReceiver::kRanges, 0},
@@ -111,16 +111,13 @@ SegmentCarrier::SegmentCarrier(const fabric::Topology* topology,
           &m_transport,
           &m_ports,
           [this](uint32_t number) -> TcpConnection& { return m_connections[number]; },
-          listener),
-      m_scheduler(CreateObject<LinkScheduler>())
+          listener)
 {
     SetQueues(endpoints);
-    m_scheduler->Build(
-        topology,
-        transport.FrameBytes(),
-        [this](DirectedLink link, int64_t rate, TimeNs until)
-        { m_ports.SetRate(link, rate, until); },
-        [this] { CheckDead(); });
+    Follow(topology,
+           transport.FrameBytes(),
+           [this](DirectedLink link, int64_t rate, TimeNs until)
+           { m_ports.SetRate(link, rate, until); });
     AssignStreams(0);
 }
 
@@ -290,42 +287,9 @@ void SegmentCarrier::BeginRun()
     m_connections.BeginRun([this](uint32_t opened) { Connect(opened); });
 }
 
-void SegmentCarrier::Dispose()
+std::optional<fabric::DeadLink> SegmentCarrier::FindWaiting(const IsDead& isDead) const
 {
-    m_scheduler->Dispose();
-}
-
-void SegmentCarrier::SetScheduleTime(TimeNs time)
-{
-    m_scheduler->SetTime(time);
-}
-
-TimeNs SegmentCarrier::GetScheduleTime() const
-{
-    return m_scheduler->GetTime();
-}
-
-TimeNs SegmentCarrier::GetOutTime() const
-{
-    return m_scheduler->GetOutTime();
-}
-
-bool SegmentCarrier::AnyDead() const
-{
-    return m_scheduler->AnyDead();
-}
-
-std::optional<fabric::DeadLink> SegmentCarrier::FindDead() const
-{
-    return m_connections.FindDead([&](DirectedLink link) { return m_scheduler->IsDead(link); });
-}
-
-void SegmentCarrier::CheckDead()
-{
-    if (const auto dead = FindDead())
-    {
-        m_listener->OnError(std::make_exception_ptr(*dead));
-    }
+    return m_connections.FindDead(isDead);
 }
 
 void SegmentCarrier::FailHost(int host)
@@ -353,7 +317,7 @@ std::vector<fabric::LinkActivity> SegmentCarrier::GetActivity() const
 
 void SegmentCarrier::AddCounters(fabric::EngineCounters& counters) const
 {
-    counters.rateFloors = m_scheduler->GetFloors();
+    ScheduledCarrier::AddCounters(counters);
     m_ports.AddCounters(counters);
     counters.roce = {};
 }

@@ -5,9 +5,8 @@
 #define LEGACY_SEGMENT_CARRIER_H
 
 #include "fabric/engine/transport.h"
-#include "model/carrier.h"
-#include "model/link-scheduler.h"
 #include "model/roce/roce-network.h"
+#include "model/scheduled-carrier.h"
 #include "segment-packet.h"
 #include "tcp-connections.h"
 #include "tcp-receiver.h"
@@ -26,7 +25,7 @@ namespace packet
  * RoCEv2: a TcpSender and a TcpReceiver are at the ends of connections. Switches have a queue of a
  * limited length at each port, which drops what has no room, and marks if the transport says so.
  */
-class SegmentCarrier : public Carrier, private RoceEnds
+class SegmentCarrier : public ScheduledCarrier, private RoceEnds
 {
   public:
     /**
@@ -68,12 +67,6 @@ class SegmentCarrier : public Carrier, private RoceEnds
                                  uint64_t graph,
                                  const fabric::Flow& flow) override;
     void BeginRun() override;
-    void Dispose() override;
-    void SetScheduleTime(TimeNs time) override;
-    TimeNs GetScheduleTime() const override;
-    TimeNs GetOutTime() const override;
-    bool AnyDead() const override;
-    std::optional<fabric::DeadLink> FindDead() const override;
     void FailHost(int host) override;
     ns3::Ptr<PacketNetwork> GetNetwork() const override;
     std::vector<fabric::LinkCounters> GetCounters() const override;
@@ -85,6 +78,8 @@ class SegmentCarrier : public Carrier, private RoceEnds
     std::string DescribeBlocked() const override;
 
   private:
+    // Inherited from ScheduledCarrier.
+    std::optional<fabric::DeadLink> FindWaiting(const IsDead& isDead) const override;
     // Inherited from RoceEnds.
     uint32_t Next(DirectedLink link, Picoseconds free) override;
     bool IsReady(DirectedLink link) const override;
@@ -99,17 +94,13 @@ class SegmentCarrier : public Carrier, private RoceEnds
     /// Gives the ports of switches their queues.
     void SetQueues(const std::vector<int>& endpoints);
     void Connect(uint32_t number);
-    void CheckDead(); //!< ends the run if a message waits for ever
-
     const fabric::Topology& m_topology;
     const fabric::Transport m_transport;
     const uint64_t m_run;
-    CarrierListener* m_listener;
     RoceNetwork m_ports;
     TcpConnections m_connections;
     TcpSender m_sender;
     TcpReceiver m_receiver;
-    ns3::Ptr<LinkScheduler> m_scheduler;
 };
 
 } // namespace packet

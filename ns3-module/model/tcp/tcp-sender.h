@@ -125,7 +125,7 @@ class TcpSender
         uint32_t tail{TcpConnection::kNone};
     };
 
-    /// What an ACK has told.
+    /// A Told has what an ACK has told.
     struct Told
     {
         Picoseconds at{0};
