@@ -5,6 +5,7 @@
 #include "channel-pool.h"
 
 #include "ecmp-routing.h"
+#include "path-rules.h"
 
 #include "ns3/uinteger.h"
 
@@ -32,22 +33,12 @@ uint32_t ChannelPool::SendBuffer(const Name& name) const
     {
         return MessageChannel::kDefaultSendBuffer; // the user has set its attribute
     }
-    TimeNs roundTrip = 0;
-    int64_t slowest = INT64_MAX;
-    for (const auto& [from, to] : {std::make_pair(name.source, name.destination),
-                                   std::make_pair(name.destination, name.source)})
-    {
-        for (fabric::DirectedLink link : m_topology->Route(from, to, name.id))
-        {
-            const int64_t rate = m_topology->PortOf(link).rateBps;
-            roundTrip = Later(roundTrip,
-                              Later(m_topology->LinkOf(link).delay,
-                                    SerialisationTime(m_transport.FrameBytes(), rate)));
-            slowest = std::min(slowest, rate);
-        }
-    }
-    return static_cast<uint32_t>(
-        std::min(m_transport.SocketBuffer(slowest, roundTrip), kReceiveBuffer));
+    const int64_t buffer =
+        SocketBufferOf(*m_topology,
+                       m_transport,
+                       m_topology->Route(name.source, name.destination, name.id),
+                       m_topology->Route(name.destination, name.source, name.id));
+    return static_cast<uint32_t>(std::min(buffer, kReceiveBuffer));
 }
 
 Ptr<HostSocket> ChannelPool::MakeSocket(int host) const

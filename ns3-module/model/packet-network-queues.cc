@@ -5,6 +5,7 @@
 #include "packet-network.h"
 
 #include "host-queue-disc.h"
+#include "path-rules.h"
 
 #include "ns3/boolean.h"
 #include "ns3/double.h"
@@ -98,18 +99,14 @@ Ptr<QueueDisc> PacketNetwork::AddBucket(DirectedLink link, Ptr<QueueDisc> queue)
 
 int64_t PacketNetwork::QueueBytes(DirectedLink link) const
 {
-    const fabric::Port& port = m_topology->PortOf(link);
-    const int64_t wanted = port.queueBytes > 0
-                               ? port.queueBytes
-                               : m_transport.PortQueueBytes(port.rateBps, m_roundTrip);
-    return std::min(wanted, kMostQueueBytes);
+    return std::min(QueueBytesOf(m_topology->PortOf(link), m_transport, m_roundTrip),
+                    kMostQueueBytes);
 }
 
 Ptr<RedQueueDisc> PacketNetwork::MakeRed(DirectedLink link) const
 {
     const int64_t limit = QueueBytes(link);
-    const int64_t mark =
-        std::min(m_transport.PortMarkBytes(m_topology->PortOf(link).rateBps), limit);
+    const int64_t mark = MarkBytesOf(m_topology->PortOf(link), m_transport, limit);
     ObjectFactory factory("ns3::RedQueueDisc");
     auto set = [&](const std::string& name, const AttributeValue& value)
     {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "ecmp-routing.h"
-#include "fabric/topology/shortest-paths.h"
+#include "path-rules.h"
 #include "stoppable-device.h"
 
 #include "ns3/ipv4-l3-protocol.h"
@@ -67,41 +67,6 @@ void CheckFrameTime(int64_t rateBps, const fabric::Transport& transport)
     }
 }
 
-/// Returns the time that a frame takes to cross a link.
-TimeNs HopTime(const fabric::Topology& topology, DirectedLink link, int64_t frameBytes)
-{
-    return Later(topology.LinkOf(link).delay,
-                 SerialisationTime(frameBytes, topology.PortOf(link).rateBps));
-}
-
-/// Returns the time that one frame takes on the longest of the shortest paths and explicit routes
-/// from `origin`. Hosts do not forward.
-TimeNs LongestTrip(const fabric::Topology& topology, int origin, int64_t frameBytes)
-{
-    std::vector<TimeNs> trip(topology.NodeCount(), 0);
-    TimeNs longest = 0;
-    fabric::WalkShortestPaths(
-        topology,
-        origin,
-        [&](int node, DirectedLink link, int next)
-        {
-            const TimeNs here = Later(trip[node], HopTime(topology, link, frameBytes));
-            trip[next] = std::max(trip[next], here);
-        },
-        [&](int host, int) { longest = std::max(longest, trip[host]); });
-    for (const auto& [ends, via] : topology.Routes())
-    {
-        TimeNs route = 0;
-        for (DirectedLink link : ends.first == origin ? topology.Route(ends.first, ends.second, 0)
-                                                      : std::vector<DirectedLink>())
-        {
-            route = Later(route, HopTime(topology, link, frameBytes));
-        }
-        longest = std::max(longest, route);
-    }
-    return longest;
-}
-
 /// Returns a hardware address that is made from the link's number, because Mac48Address::Allocate
 /// counts over the whole process.
 Mac48Address MacOf(DirectedLink link)
@@ -117,26 +82,6 @@ Mac48Address MacOf(DirectedLink link)
 }
 
 } // namespace
-
-int64_t LineRate(const fabric::Port& port)
-{
-    constexpr int64_t kLine = 10'000'000'000;
-    constexpr int64_t kFaster = 4; // the line is at least this many times faster than tokens come
-    return port.burstBytes > 0 ? std::max(kLine, kFaster * port.rateBps) : port.rateBps;
-}
-
-TimeNs LongestRoundTrip(const fabric::Topology& topology,
-                        const std::vector<int>& endpoints,
-                        int64_t frameBytes)
-{
-    TimeNs longest = 0;
-    for (const int node : endpoints)
-    {
-        const TimeNs trip = LongestTrip(topology, node, frameBytes);
-        longest = std::max(longest, Later(trip, trip));
-    }
-    return longest;
-}
 
 TypeId PacketNetwork::GetTypeId()
 {

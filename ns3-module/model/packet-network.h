@@ -26,22 +26,6 @@ namespace packet
 {
 
 /**
- * \param port of a link
- * \return the rate at which it sends a frame: after a token bucket, the line is fast
- */
-int64_t LineRate(const fabric::Port& port);
-
-/**
- * \param topology a network
- * \param endpoints nodes that send or receive
- * \param frameBytes of a full frame
- * \return the time that a full frame takes both ways on the longest path of an endpoint
- */
-TimeNs LongestRoundTrip(const fabric::Topology& topology,
-                        const std::vector<int>& endpoints,
-                        int64_t frameBytes);
-
-/**
  * \ingroup legacy
  * Builds a fabric::Topology of ns-3 nodes, point-to-point links, IPv4 stacks and queues.
  *

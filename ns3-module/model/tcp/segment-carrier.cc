@@ -8,6 +8,7 @@
 #include "fabric/roce/roce-settings.h"
 #include "fabric/tcp/controls.h"
 #include "model/packet-network.h"
+#include "model/path-rules.h"
 
 #include <algorithm>
 
@@ -139,14 +140,11 @@ void SegmentCarrier::SetQueues(const std::vector<int>& endpoints)
         {
             continue;
         }
-        const int64_t limit = port.queueBytes > 0
-                                  ? port.queueBytes
-                                  : m_transport.PortQueueBytes(port.rateBps, roundTrip);
+        const int64_t limit = QueueBytesOf(port, m_transport, roundTrip);
         std::optional<fabric::EcnThresholds> marks;
         if (m_transport.ecn)
         {
-            const auto mark =
-                static_cast<double>(std::min(m_transport.PortMarkBytes(port.rateBps), limit));
+            const auto mark = static_cast<double>(MarkBytesOf(port, m_transport, limit));
             marks = fabric::EcnThresholds{mark, mark, 1};
         }
         m_ports.SetQueue(link, limit, marks);

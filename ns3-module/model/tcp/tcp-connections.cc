@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "fabric/tcp/controls.h"
+#include "model/path-rules.h"
 #include "model/roce/roce-event.h"
 
 #include <algorithm>
@@ -33,33 +34,15 @@ TcpConnections::TcpConnections(const fabric::Topology* topology, const fabric::T
 {
 }
 
-int64_t TcpConnections::BufferOf(const TcpConnection& connection) const
-{
-    TimeNs roundTrip = 0;
-    int64_t slowest = INT64_MAX;
-    const auto add = [&](DirectedLink link)
-    {
-        const int64_t rate = m_topology.PortOf(link).rateBps;
-        roundTrip = Later(roundTrip,
-                          Later(m_topology.LinkOf(link).delay,
-                                SerialisationTime(m_transport.FrameBytes(), rate)));
-        slowest = std::min(slowest, rate);
-    };
-    std::for_each(connection.way.begin(), connection.way.end(), add);
-    for (const DirectedLink link : connection.way.Back())
-    {
-        add(link);
-    }
-    return m_transport.SocketBuffer(slowest, roundTrip);
-}
-
 uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
 {
     const auto number = static_cast<uint32_t>(m_connections.size());
     auto connection = std::make_unique<TcpConnection>();
     connection->name = name;
-    connection->way.Set(m_topology.Route(name.source, name.destination, name.id),
-                        m_topology.Route(name.destination, name.source, name.id));
+    const auto forth = m_topology.Route(name.source, name.destination, name.id);
+    const auto back = m_topology.Route(name.destination, name.source, name.id);
+    connection->way.Set(forth, back);
+    connection->buffer = SocketBufferOf(m_topology, m_transport, forth, back);
     if (m_topology.GetMultipath() == fabric::Multipath::Spray)
     {
         connection->forth.Find(m_topology, name);
@@ -67,7 +50,6 @@ uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
     }
     connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);
     connection->window.segments = static_cast<uint32_t>(m_transport.initialWindow);
-    connection->buffer = BufferOf(*connection);
     connection->lastArrival = RoceNow();
     m_connections.push_back(std::move(connection));
     connect(number);

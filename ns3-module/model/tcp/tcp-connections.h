@@ -97,7 +97,6 @@ class TcpConnections
     uint32_t TakeIdle(std::vector<Name>& names);
     uint32_t TakeSpare(const Name& name);
     void Replace(const Name& name, uint32_t number);
-    int64_t BufferOf(const TcpConnection& connection) const;
     static std::optional<int64_t>
     Abort(TcpConnection& connection, uint64_t graph, const fabric::Flow& flow);
     std::vector<std::string> DescribeBlocked(const TcpConnection& connection) const;

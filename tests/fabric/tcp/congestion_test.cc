@@ -1,9 +1,9 @@
-#include "ns3-module/fabric/tcp/controls.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <memory>
+
+#include "ns3-module/fabric/tcp/controls.h"
 
 namespace legacy::fabric::congestion_test {
 namespace {
