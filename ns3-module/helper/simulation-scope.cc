@@ -39,7 +39,7 @@ std::string Nanoseconds(TimeNs time)
     return std::to_string(time) + "ns";
 }
 
-/// Returns the name of an ns-3 type: that of a TcpControl, or "ns3::TcpVegas" for "TcpVegas".
+/// Returns the name of an ns-3 type: that of a TcpControlRow, or "ns3::TcpVegas" for "TcpVegas".
 std::string Qualified(const std::string& name)
 {
     for (const fabric::TcpControlRow& control : fabric::TcpControls())

@@ -211,8 +211,8 @@ double ProductSeconds(const Device& device, Precision precision, double rows, do
 double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
                         const OperationCost& operation, double samples) {
   const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 1));
+  const Precision precision = PrecisionOf(operation, options);
   if (operation.kind != "attention") {
-    const Precision precision = PrecisionOf(operation, options);
     return std::max(memory, ForwardProducts(device, precision, operation, samples)) +
            ForwardBiasSeconds(device, options, operation, samples) +
            CastSeconds(device, options, operation, samples, false);
@@ -220,15 +220,15 @@ double ForwardSecondsOn(const Device& device, const ComputeOptions& options,
   if (IsFused(options)) {
     return std::max(memory, FusedAttentionSeconds(device, options, operation, samples));
   }
-  return ForwardProducts(device, PrecisionOf(operation, options), operation, samples) +
+  return ForwardProducts(device, precision, operation, samples) +
          ScoreSeconds(device, options, operation, samples);
 }
 
 double BackwardSecondsOn(const Device& device, const ComputeOptions& options,
                          const OperationCost& operation, double samples) {
   const double memory = MemorySeconds(device, PassBytes(operation, options, samples, 2));
+  const Precision precision = PrecisionOf(operation, options);
   if (operation.kind != "attention") {
-    const Precision precision = PrecisionOf(operation, options);
     return std::max(memory, BackwardProducts(device, precision, operation, samples)) +
            BiasSeconds(device, options, operation, samples, kBiasGradientPasses) +
            CastSeconds(device, options, operation, samples, true);
@@ -237,7 +237,7 @@ double BackwardSecondsOn(const Device& device, const ComputeOptions& options,
     return std::max(
         memory, kAttentionBackward * FusedAttentionSeconds(device, options, operation, samples));
   }
-  return BackwardProducts(device, PrecisionOf(operation, options), operation, samples) +
+  return BackwardProducts(device, precision, operation, samples) +
          2 * ScoreSeconds(device, options, operation, samples);
 }
 

@@ -238,15 +238,15 @@ double Profile::OperationSeconds(const std::string& kind, double flops, double b
 }
 
 void Profile::CheckPrecision(Precision precision) const {
+  const bool has_half = std::ranges::all_of(
+      operations, [](const auto& entry) { return entry.second.half_flops_per_second > 0; });
   std::vector<std::string> known;
   for (size_t i = 0; i < kPrecisionTexts.size(); ++i) {
     const auto other = static_cast<Precision>(i);
-    const bool half = HasSixteenBits(other);
-    const bool has_half = std::ranges::all_of(
-        operations, [](const auto& entry) { return entry.second.half_flops_per_second > 0; });
     // Rates by kind of operation know nothing of FP8.
-    const bool priced =
-        device ? Prices(*device, other) : !half || (has_half && other != Precision::kBf16Fp8);
+    const bool priced = device
+                            ? Prices(*device, other)
+                            : !HasSixteenBits(other) || (has_half && other != Precision::kBf16Fp8);
     if (priced && other == precision) return;
     if (priced) known.emplace_back(kPrecisionTexts[i]);
   }

@@ -213,7 +213,7 @@ std::string Transport::Fingerprint() const
     {
         text += " " + std::to_string(value);
     }
-    text += HasFrames() && !roce ? " segments" : "";
+    text += !roce && !sockets ? " segments" : "";
     text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     for (const auto& [name, value] : attributes)

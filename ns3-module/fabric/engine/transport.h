@@ -75,8 +75,7 @@ struct Transport
     int queuePairs = 1;     ///< of each ordered pair of nodes and lane; they take messages in turn
     TimeNs switchDelay = 0; ///< of a frame in each switch, beyond storing it (roce:switch-delay)
 
-    /// Throws Error where options have been set that this transport does not read, saying which and
-    /// why.
+    /// Throws Error where options of TCP have been set together with roce, saying which and why.
     void CheckOptions() const;
     /// Returns whether packets are records of ours, on NICs and switches of ours.
     bool HasFrames() const

@@ -18,7 +18,7 @@ constexpr double kMostOfNine = 10;
 
 enum SocketsColumn { kName, kKind, kSockets, kOwn, kDifference };
 
-// Cases whose options end so are sent by ns-3 for a minute.
+// Returns whether ns-3's sockets take a minute for a case.
 bool IsLarge(const ValidationCase& one) {
   return one.options.find("bytes=44.7MB") != std::string::npos ||
          one.options.find("bytes=10MB") != std::string::npos;
@@ -32,7 +32,7 @@ std::string KindOf(const ValidationCase& one) {
   return one.options.find("topo=star") != std::string::npos ? "stars" : "fat-trees and others";
 }
 
-// Cases of fabrics, all but those whose links between switches differ by oversubscription alone.
+// Returns cases of fabrics, but for large ones and those that differ by oversubscription alone.
 std::vector<ValidationCase> FabricCases() {
   std::vector<ValidationCase> cases = FidelityCases();
   std::erase_if(cases, [](const ValidationCase& one) {
@@ -41,7 +41,8 @@ std::vector<ValidationCase> FabricCases() {
   return cases;
 }
 
-// Cases over long paths, with losses and short queues, but for BBR, which ns-3's sockets lack.
+// Returns cases over long paths, with losses and short queues, but for BBR, which ns-3's sockets
+// lack.
 std::vector<LinuxCase> WideCases() {
   std::vector<LinuxCase> cases = LinuxCases();
   std::erase_if(cases, [](const LinuxCase& one) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "fabric/tcp/controls.h"
 #include "helper/packet-engine-helper.h"
 #include "helper/roce-trial.h"
 #include "test/live-memory.h"
@@ -70,12 +71,12 @@ TEST(RoceMemory, NothingIsAllocatedAfterTheFirstMillisecond) {
 
 // Windows grow until a queue marks or drops.
 TEST(TcpMemory, NothingIsAllocatedOnceWindowsHaveGrown) {
-  for (const char* control : {"dctcp", "reno", "cubic", "bbr"}) {
+  for (const fabric::TcpControlRow& control : fabric::TcpControls()) {
     fabric::Transport transport = fabric::MakeTransport("datacenter");
-    transport.congestionControl = control;
+    transport.congestionControl = control.name;
     const Measured measured = Measure(transport, 10 * kMs);
-    EXPECT_EQ(measured.allocations, 0) << control;
-    EXPECT_GT(measured.packets, 500'000u) << control;
+    EXPECT_EQ(measured.allocations, 0) << control.name;
+    EXPECT_GT(measured.packets, 500'000u) << control.name;
   }
 }
 

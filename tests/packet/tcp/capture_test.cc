@@ -155,7 +155,7 @@ TEST_F(SegmentCapture, ShowsMarksAndTheirEcho) {
   EXPECT_GT(reduced, 2);
 }
 
-// What was lost comes again, and ACKs say meanwhile what has arrived behind it.
+// The sender sends lost segments again, and ACKs say meanwhile what has arrived behind them.
 TEST_F(SegmentCapture, ShowsLossesInRangesOfSack) {
   scenario_.transport = fabric::MakeTransport("wan");
   scenario_.transport.queueBytes = 30'000;
