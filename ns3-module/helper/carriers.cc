@@ -3,7 +3,9 @@
  */
 #include "carriers.h"
 
+#include "base/error.h"
 #include "model/roce/roce-carrier.h"
+#include "model/steady-carrier.h"
 #include "model/tcp-carrier.h"
 #include "model/tcp/segment-carrier.h"
 
@@ -14,7 +16,11 @@ namespace legacy
 namespace packet
 {
 
-PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
+namespace
+{
+
+/// Returns the function that makes the carrier that simulates all packets.
+PacketEngine::CarrierFactory PacketsFor(const fabric::Topology* topology,
                                         const fabric::Placement* placement,
                                         const fabric::Transport& transport,
                                         uint64_t seed,
@@ -38,6 +44,27 @@ PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
         }
         return std::make_unique<TcpCarrier>(topology, ends, transport, listener);
     };
+}
+
+} // namespace
+
+PacketEngine::CarrierFactory CarrierFor(const fabric::Topology* topology,
+                                        const fabric::Placement* placement,
+                                        const fabric::Transport& transport,
+                                        uint64_t seed,
+                                        uint64_t run)
+{
+    PacketEngine::CarrierFactory packets = PacketsFor(topology, placement, transport, seed, run);
+    if (transport.skip == fabric::Skip::None)
+    {
+        return packets;
+    }
+    if (transport.sockets)
+    {
+        throw Error("skip", "steady", "none with packets of ns-3's sockets");
+    }
+    return [=](CarrierListener* listener)
+    { return std::make_unique<SteadyCarrier>(topology, transport, listener, packets); };
 }
 
 } // namespace packet

@@ -66,6 +66,10 @@ void RefuseOutputs(const fabric::PacketOutputs& outputs, const fabric::Transport
 fabric::Transport Complete(const EngineRequest& request, const fabric::PacketOutputs& outputs)
 {
     fabric::Transport transport = request.transport;
+    if (transport.skip != fabric::Skip::None && !outputs.pcapPrefix.empty())
+    {
+        throw Error("pcap prefix", outputs.pcapPrefix, "nothing beside packets that are skipped");
+    }
     if (transport.HasFrames())
     {
         RefuseOutputs(outputs, transport);

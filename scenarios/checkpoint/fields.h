@@ -19,9 +19,15 @@ void Fields(Archive& archive, RoceCounters& c) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, SkipCounters& c) {
+  auto& [messages, checked, difference, largest] = c;
+  archive(messages, checked, difference, largest);
+}
+
+template <class Archive>
 void Fields(Archive& archive, EngineCounters& c) {
-  auto& [events, packets, flows, retransmitTimeouts, rateFloors, roce] = c;
-  archive(events, packets, flows, retransmitTimeouts, rateFloors, roce);
+  auto& [events, packets, flows, retransmitTimeouts, rateFloors, roce, skipped] = c;
+  archive(events, packets, flows, retransmitTimeouts, rateFloors, roce, skipped);
 }
 
 template <class Archive>

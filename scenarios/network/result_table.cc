@@ -160,6 +160,25 @@ std::string RoceLines(const PreparedExperiment& prepared,
   return text;
 }
 
+// Returns how many messages had no packets, and what their times are compared with those of
+// packets.
+std::string SkipLines(const std::vector<Measurement>& measurements) {
+  std::string text;
+  for (const Measurement& m : measurements) {
+    const fabric::SkipCounters& skipped = m.timing.counters.skipped;
+    if (skipped.messages == 0) continue;
+    text += fmt::format("skipped: packets of {} of {} messages", skipped.messages,
+                        m.timing.counters.flows);
+    if (skipped.checked > 0) {
+      text += fmt::format(
+          "; {} checked times differ by {:.2g} % on average, {:.2g} % at most", skipped.checked,
+          100 * skipped.difference / static_cast<double>(skipped.checked), 100 * skipped.largest);
+    }
+    text += "\n";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ResultTable(const PreparedExperiment& prepared,
@@ -169,7 +188,7 @@ std::string ResultTable(const PreparedExperiment& prepared,
           (prepared.experiment.duration > 0 ? ThroughputLines(measurements, columns)
            : prepared.experiment.HasFlows() ? FlowLines(prepared, measurements, columns)
                                             : CollectiveLines(prepared, measurements, columns)) +
-          RoceLines(prepared, measurements),
+          RoceLines(prepared, measurements) + SkipLines(measurements),
       columns, 2);
 }
 

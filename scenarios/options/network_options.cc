@@ -64,6 +64,7 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
       FabricOption<Scenario>("--connections"),
       FabricOption<Scenario>("--congestion"),
       FabricOption<Scenario>("--streams"),
+      FabricOption<Scenario>("--skip"),
       FabricOption<Scenario>("--changes"),
       FabricOption<Scenario>("--background"),
       Text<&Scenario::aggregation>(

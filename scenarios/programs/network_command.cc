@@ -181,6 +181,9 @@ TimeNs QueueSamples(const NetworkOutputs& outputs, const PreparedExperiment& pre
         "nothing without --transport=roce at packet fidelity; --telemetry samples the links "
         "of other networks");
   }
+  if (prepared.network->request.transport.skip != fabric::Skip::None) {
+    throw Error("--queues", outputs.queues, "nothing beside --skip, which leaves queues empty");
+  }
   constexpr TimeNs kDefault = 10'000;
   return outputs.sample->value_or(kDefault);
 }
@@ -207,7 +210,7 @@ int RunOne(const NetworkCommand& command) {
         "--fidelity is " +
         NamesOf(prepared.experiment.fidelities, ","));
   }
-  Announce(PacketSeconds(prepared));
+  Announce(PacketSeconds(prepared), command);
   AnnounceFlows(AllFlows(prepared));
   FlowProgress progress(AllFlows(prepared));
   MeasureOptions options;
@@ -253,7 +256,7 @@ int RunJobs(const NetworkCommand& command) {
   const std::string& path = command.options.jobs;
   PreparedJobs prepared = PrepareJobs(ReadJobs(path, command.options, command.ns3_attributes),
                                       command.options, command.ns3_attributes);
-  Announce(PacketSeconds(prepared));
+  Announce(PacketSeconds(prepared), command);
   const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
   if (!command.quiet) {
     std::fputs(JobsTable(prepared, measurements, TableColumns(command)).c_str(),
@@ -297,7 +300,7 @@ void CheckPoints(const NetworkCommand& command, const std::vector<ExperimentOpti
       throw Error::Refusal("--sweep: either all points are collectives, or all are flows");
     }
   }
-  Announce(seconds);
+  Announce(seconds, command);
   AnnounceFlows(flows_in_all);
 }
 

@@ -42,9 +42,10 @@ void Say(const std::vector<std::string>& warnings) {
   }
 }
 
-void Announce(double seconds) {
+void Announce(double seconds, const NetworkCommand& command) {
   if (seconds < kAnnounceSeconds) return;
-  std::fprintf(stderr, "packet simulation: about %s of wall time\n",
+  std::fprintf(stderr, "packet simulation: %s %s of wall time\n",
+               *command.options.skip == fabric::Skip::None ? "about" : "at most",
                WallTimeInWords(seconds).c_str());
 }
 

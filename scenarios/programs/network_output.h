@@ -32,8 +32,8 @@ void WriteRows(const NetworkOutputs& outputs, const std::vector<Row>& rows);
 // Prints warnings.
 void Say(const std::vector<std::string>& warnings);
 
-// Announces packet simulations that take long.
-void Announce(double seconds);
+// Announces packet simulations that take long, of so many seconds if no packets are skipped.
+void Announce(double seconds, const NetworkCommand& command);
 
 // Returns the number of flows of all simulations of the experiment.
 double AllFlows(const PreparedExperiment& prepared);

@@ -50,6 +50,7 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.transport.connections = *scenario.connections;
   if (!scenario.congestion->empty()) request.transport.congestionControl = *scenario.congestion;
   request.transport.streams = scenario.streams;
+  request.transport.skip = *scenario.skip;
   request.transport.attributes = scenario.ns3;
   request.background = *scenario.background;
   request.background_key = "network.background";

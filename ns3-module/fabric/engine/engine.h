@@ -96,6 +96,16 @@ struct RoceCounters
     double maxHeadroom = 0;     ///< largest share of any headroom in use, 0 to 1
 };
 
+/// SkipCounters count messages whose packets were skipped because messages repeated, and those
+/// whose known time was checked by their packets.
+struct SkipCounters
+{
+    uint64_t messages = 0;
+    uint64_t checked = 0;
+    double difference = 0; ///< sum of the relative differences of checked times
+    double largest = 0;    ///< the largest of them
+};
+
 /// EngineCounters count what an engine did since it was made.
 struct EngineCounters
 {
@@ -106,6 +116,7 @@ struct EngineCounters
     /// Times that a link with a rate above 0 sent one frame in 100 ms instead of less.
     uint64_t rateFloors = 0;
     RoceCounters roce;
+    SkipCounters skipped;
 };
 
 /// A FlowTrace is called twice for every flow: at its start, and with delivered = true at its

@@ -216,6 +216,7 @@ std::string Transport::Fingerprint() const
     text += !roce && !sockets ? " segments" : "";
     text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
+    text += skip == Skip::Steady ? " skip=steady" : "";
     for (const auto& [name, value] : attributes)
     {
         text += " " + name + "=" + value;

@@ -35,6 +35,13 @@ std::string ToString(ConnectionKind kind);
 /// Returns the round trips before the first byte of a new connection.
 int HandshakeRoundTrips(ConnectionKind kind);
 
+/// A Skip says which packets are not simulated.
+enum class Skip : uint8_t
+{
+    None,
+    Steady, ///< those of messages that repeat (model/steady-carrier.h)
+};
+
 /// A Transport holds the parameters of TCP, queues and headers; or those of RoCEv2, where `roce` is
 /// set: then segments are frames, and what is TCP's alone is not read.
 struct Transport
@@ -74,6 +81,7 @@ struct Transport
     bool telemetry = false; ///< frames and ACKs carry HPCC's telemetry of the switches passed
     int queuePairs = 1;     ///< of each ordered pair of nodes and lane; they take messages in turn
     TimeNs switchDelay = 0; ///< of a frame in each switch, beyond storing it (roce:switch-delay)
+    Skip skip = Skip::None;
 
     /// Throws Error where options of TCP have been set together with roce, saying which and why.
     void CheckOptions() const;

@@ -24,6 +24,10 @@ void Add(EngineCounters& sum, const EngineCounters& other)
         sum.roce.maxBuffer = other.roce.maxBuffer;
         sum.roce.bufferBytes = other.roce.bufferBytes;
     }
+    sum.skipped.messages += other.skipped.messages;
+    sum.skipped.checked += other.skipped.checked;
+    sum.skipped.difference += other.skipped.difference;
+    sum.skipped.largest = std::max(sum.skipped.largest, other.skipped.largest);
 }
 
 EngineCounters Difference(EngineCounters after, const EngineCounters& before)
@@ -38,6 +42,9 @@ EngineCounters Difference(EngineCounters after, const EngineCounters& before)
     after.roce.resent -= before.roce.resent;
     after.roce.reordered -= before.roce.reordered;
     after.roce.watchdogDrops -= before.roce.watchdogDrops;
+    after.skipped.messages -= before.skipped.messages;
+    after.skipped.checked -= before.skipped.checked;
+    after.skipped.difference -= before.skipped.difference;
     return after;
 }
 

@@ -104,6 +104,10 @@ std::string ParseCongestion(const std::string& text, const std::string& key) {
   return text.empty() ? text : fabric::ParseCongestionControl(text, key);
 }
 
+fabric::Skip ParseSkip(const std::string& text, const std::string& key) {
+  return ParseChoice<fabric::Skip>(text, key, std::array{"none", "steady"});
+}
+
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key) {
   return ParseChoice<fabric::Multipath>(text, key, std::array{"ecmp", "spray"});
 }

@@ -66,6 +66,8 @@ void TryEngine(const fabric::EngineFactory& factory, const Network& network);
 
 // Returns what the name stands for: "ecmp", "spray". Throws Error naming `key` and what is allowed.
 fabric::Multipath ParseMultipath(const std::string& text, const std::string& key);
+// Parses --skip: none or steady.
+fabric::Skip ParseSkip(const std::string& text, const std::string& key);
 
 // Returns the congestion control of that name; "" for "", which stands for the transport's. Throws
 // Error naming `key` and what is allowed.

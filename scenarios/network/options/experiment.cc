@@ -71,6 +71,7 @@ void ReadNetwork(Experiment& e) {
   network.transport.connections = *options.connections;
   if (!options.congestion->empty()) network.transport.congestionControl = *options.congestion;
   network.transport.streams = options.streams;
+  network.transport.skip = *options.skip;
   network.background = *options.background;
   network.seed = options.seed;
   e.packet_budget = static_cast<double>(*options.packet_budget) * 1e-9;

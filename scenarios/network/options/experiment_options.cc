@@ -38,6 +38,7 @@ OptionTable<ExperimentOptions> OptionsOfNetwork() {
       FabricOption<ExperimentOptions>("--connections"),
       FabricOption<ExperimentOptions>("--congestion"),
       FabricOption<ExperimentOptions>("--streams"),
+      FabricOption<ExperimentOptions>("--skip"),
       FabricOption<ExperimentOptions>("--changes"),
       FabricOption<ExperimentOptions>("--background"),
       Text<&ExperimentOptions::fidelity>(

@@ -83,6 +83,11 @@ OptionTable<FabricOptions> OptionsOfTransport() {
           "network.congestion", "--congestion", fabric::TcpControlNames("|"),
           "congestion control instead of that of --transport; bbr: not with ns3:") |
           kReadByClients | kUnrecorded,
+      Text<&FabricOptions::skip>(
+          "network.skip", "--skip", "none|steady",
+          "packets that are not simulated; steady: those of messages that repeat in equal times "
+          "(docs/network.md)") |
+          kMayFurther,
       Integer<&FabricOptions::streams, 1, kMostStreams>(
           "network.streams", "--streams",
           "number of connections between two endpoints that share each message") |

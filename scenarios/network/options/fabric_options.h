@@ -25,6 +25,7 @@ struct FabricOptions {
   int mtu = 1500;  // bytes of a packet: 576 to 65535
   Parsed<fabric::ParseConnectionKind> connections = "warm";
   Parsed<ParseCongestion> congestion = "";  // empty: that of the transport
+  Parsed<ParseSkip> skip = "none";
   int streams = 1;      // connections between two endpoints that share each message
   std::string changes;  // rates and failures over time (fabric/topology/changes.h)
   Parsed<ParseBackground> background = "none";

@@ -1,0 +1,194 @@
+/*
+ * SPDX-License-Identifier: GPL-2.0-only
+ */
+#ifndef LEGACY_STEADY_CARRIER_H
+#define LEGACY_STEADY_CARRIER_H
+
+#include "carrier.h"
+#include "fabric/engine/transport.h"
+#include "fabric/topology/topology.h"
+#include "model/frames/ring-buffer.h"
+#include "repeated-messages.h"
+
+#include "ns3/event-id.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace legacy
+{
+namespace packet
+{
+
+/**
+ * \ingroup legacy
+ * Carries messages over another carrier, and skips the packets of those that repeat.
+ *
+ * Where each connection with messages on their way has carried several of one size in equal times
+ * (RepeatedMessages), further messages of that size arrive after that time and no packet of theirs
+ * is simulated. Packets return where the set of messages changes: a message whose time is not known
+ * is sent, or more or fewer messages are on their way than while times were learned. What has not
+ * left its sender by then goes on in packets. From time to time a message of each connection is
+ * simulated again, and its time is compared with the known one.
+ *
+ * Bytes, packets and time of links are those that the skipped messages and their ACKs would have
+ * had. Marks are continued in the proportion that each link has had.
+ */
+class SteadyCarrier : public Carrier, private CarrierListener
+{
+  public:
+    /// Makes the carrier of the packets, whose listener is this object.
+    using Make = std::function<std::unique_ptr<Carrier>(CarrierListener* listener)>;
+
+    /**
+     * \param topology outlives this object
+     * \param transport of connections
+     * \param listener outlives this object
+     * \param make makes the carrier of the packets
+     * Throws Error if links lose packets or change over time.
+     */
+    SteadyCarrier(const fabric::Topology* topology,
+                  const fabric::Transport& transport,
+                  CarrierListener* listener,
+                  const Make& make);
+    ~SteadyCarrier() override;
+
+    // Inherited from Carrier.
+    void Send(const fabric::ConnectionName& connection,
+              uint64_t graph,
+              const fabric::Flow& flow) override;
+    std::optional<int64_t> Abort(const fabric::ConnectionName& connection,
+                                 uint64_t graph,
+                                 const fabric::Flow& flow) override;
+    void BeginRun() override;
+    void Dispose() override;
+    void SetScheduleTime(TimeNs time) override;
+    TimeNs GetScheduleTime() const override;
+    TimeNs GetOutTime() const override;
+    bool AnyDead() const override;
+    std::optional<fabric::DeadLink> FindDead() const override;
+    void FailHost(int host) override;
+    ns3::Ptr<PacketNetwork> GetNetwork() const override;
+    std::vector<fabric::LinkCounters> GetCounters() const override;
+    std::vector<fabric::LinkActivity> GetActivity() const override;
+    fabric::RoceActivity GetRoce() const override;
+    void AddCounters(fabric::EngineCounters& counters) const override;
+    bool IsRandom() const override;
+    bool StartsWarm() const override;
+    void AssignStreams(uint64_t draws) override;
+    std::string DescribeBlocked() const override;
+
+  private:
+    /// A message on its way.
+    struct Message
+    {
+        uint64_t graph{0};
+        fabric::Flow flow;
+        uint32_t number{0}; //!< among those of its connection
+        TimeNs sent{0};
+        bool skipped{false};   //!< no packets carry it
+        int64_t left{0};       //!< bytes that had left when packets took the rest
+        TimeNs arrival{0};     //!< of a skipped one
+        ns3::EventId delivery; //!< of a skipped one
+    };
+
+    /// What messages have on the wire.
+    struct Wire
+    {
+        int64_t bytes{0}; //!< of data
+        int64_t packets{0};
+        int64_t ackBytes{0};
+        int64_t acks{0};
+    };
+
+    /// A connection, and what its skipped messages would have had.
+    struct Connection
+    {
+        Connection(const fabric::ConnectionName& called, double latency)
+            : name(called),
+              repeated(latency)
+        {
+        }
+
+        fabric::ConnectionName name;
+        RepeatedMessages repeated;
+        RingBuffer<Message> messages;
+        uint32_t next{0};  //!< number of its next message
+        uint32_t due{0};   //!< skipped messages whose arrival has come
+        bool known{false}; //!< the time of its messages is known
+        TimeNs seen{0};    //!< until then it counts as used
+        std::vector<fabric::LinkShare> forth;
+        std::vector<fabric::LinkShare> back; //!< links of ACKs
+        Wire skipped;
+        std::optional<fabric::RoceFlow> told; //!< record of its last message in packets
+    };
+
+    /// The least and the most messages that were on their way.
+    struct Range
+    {
+        int64_t least{INT64_MAX};
+        int64_t most{0};
+    };
+
+    // Inherited from CarrierListener.
+    void OnProgress() override;
+    void OnArrived(uint64_t graph, const fabric::Flow& flow, const fabric::RoceFlow* roce) override;
+    void OnRetransmitTimeout() override;
+    void OnLost(const Messages& messages) override;
+    void OnError(std::exception_ptr error) override;
+
+    /// Returns the number of a connection, which is a new one if it was never used.
+    uint32_t Find(const fabric::ConnectionName& name);
+    /// Returns whether the packets of a message may be skipped.
+    static bool MaySkip(const Connection& connection, const fabric::Flow& flow);
+    /// Returns what the other carrier carries of a message, with a tag by which Take finds it.
+    static fabric::Flow InPackets(uint32_t number, const Message& message);
+    void Forward(uint32_t number, const Message& message); //!< gives a message packets
+    void Skip(uint32_t number, Message message);
+    void OnDue(uint32_t number); //!< called at the arrival of a skipped message
+    void DeliverDue(Connection& connection);
+    void Deliver(Connection& connection); //!< its first message
+    /// Removes a message that the other carrier carried.
+    Message Take(const fabric::Flow& flow);
+    void Learn(Connection& connection, const Message& message); //!< from one that has arrived
+    void SetKnown(Connection& connection, bool known);
+    void NoteCount();
+    bool IsUsual() const;           //!< true if as many messages are on their way as before
+    void Begin();                   //!< begins to skip messages, if their times are known
+    void End();                     //!< gives messages packets, to check all times that are known
+    void Change();                  //!< called where the set of messages changes
+    void Continue(uint32_t number); //!< gives the rests of skipped messages packets
+    /// Adds what `bytes` of payload on a connection have on the wire.
+    void Add(Wire& wire, const Connection& connection, int64_t bytes) const;
+    /// Returns the bytes of a skipped message that have left.
+    static double LeftOf(const Connection& connection, const Message& message);
+    using CountLink = std::function<void(fabric::DirectedLink link, double bytes, double packets)>;
+    /// Calls `count` for all links of a connection with their part of something on its wire.
+    static void ForLinks(const Connection& connection, const Wire& wire, const CountLink& count);
+
+    const fabric::Topology& m_topology;
+    const fabric::Transport m_transport;
+    CarrierListener* m_listener;
+    std::unique_ptr<Carrier> m_carrier;
+    std::map<fabric::ConnectionName, uint32_t> m_numbers;
+    std::vector<std::unique_ptr<Connection>> m_connections;
+    int64_t m_onWay{0};   //!< messages
+    int64_t m_unknown{0}; //!< those of connections whose messages' time is not known
+    bool m_skips{false};
+    bool m_tells{false};           //!< the listener is being told of an arrival
+    TimeNs m_since{0};             //!< since then all messages have packets
+    std::array<Range, 2> m_counts; //!< of messages, in the present period and in the one before
+    int64_t m_inPeriod{0};         //!< changes of their number in the present period
+    int64_t m_untilLook{0};        //!< arrivals before Begin looks at all connections again
+    int64_t m_untilCheck{0};       //!< messages to skip before the next check
+    int64_t m_checkAfter{0};       //!< messages of each connection to skip before the next check
+    fabric::SkipCounters m_counters;
+};
+
+} // namespace packet
+} // namespace legacy
+
+#endif // LEGACY_STEADY_CARRIER_H
