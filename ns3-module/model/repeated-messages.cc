@@ -18,7 +18,10 @@ constexpr TimeNs kLongAgo = INT64_MIN / 4; ///< so long that no message waits fo
 
 } // namespace
 
-RepeatedMessages::RepeatedMessages(double latency) : m_latency(latency), m_lastArrival(kLongAgo)
+RepeatedMessages::RepeatedMessages(double latency, double roundTrip)
+    : m_latency(latency),
+      m_roundTrip(roundTrip),
+      m_lastArrival(kLongAgo)
 {
 }
 
@@ -28,9 +31,14 @@ bool RepeatedMessages::IsNear(int64_t bytes) const
     return std::abs(static_cast<double>(bytes) - size) <= kNear * size;
 }
 
+bool RepeatedMessages::IsEnough() const
+{
+    return m_equal >= kNeeded && m_lasted >= kRoundTrips * m_roundTrip;
+}
+
 bool RepeatedMessages::Know(int64_t bytes) const
 {
-    return m_equal >= kNeeded && !m_checks && IsNear(bytes);
+    return IsEnough() && !m_checks && IsNear(bytes);
 }
 
 void RepeatedMessages::OnSent(int64_t bytes)
@@ -63,7 +71,9 @@ std::optional<double> RepeatedMessages::OnArrived(int64_t bytes, TimeNs sent, Ti
     if (m_equal > 0 && std::abs(time / m_time - 1) > kTolerance)
     {
         m_equal = 0;
+        m_lasted = 0;
     }
+    m_lasted += std::min(took, static_cast<double>(arrived - before));
     m_time += (time - m_time) / ++m_equal;
     return check;
 }
@@ -97,12 +107,13 @@ double RepeatedMessages::Latency() const
 void RepeatedMessages::Forget()
 {
     m_equal = 0;
+    m_lasted = 0;
     m_checks = false;
 }
 
 void RepeatedMessages::Check()
 {
-    m_checks = m_equal >= kNeeded;
+    m_checks = IsEnough();
 }
 
 } // namespace packet

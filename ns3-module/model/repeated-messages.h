@@ -28,12 +28,14 @@ class RepeatedMessages
   public:
     static constexpr int kNeeded = 3;          ///< messages that have to take equally long
     static constexpr double kTolerance = 0.01; ///< relative difference of equal times
-    static constexpr double kNear = 0.01;      ///< relative difference of equal sizes
+    static constexpr double kRoundTrips = 4;   ///< that they have to last, at least
+    static constexpr double kNear = 0.2;       ///< relative difference of equal sizes
 
     /**
      * \param latency of the path in nanoseconds
+     * \param roundTrip of the path in nanoseconds
      */
-    explicit RepeatedMessages(double latency);
+    RepeatedMessages(double latency, double roundTrip);
 
     /**
      * \param bytes of a message
@@ -87,11 +89,14 @@ class RepeatedMessages
 
   private:
     bool IsNear(int64_t bytes) const;
+    bool IsEnough() const; //!< of equal times
 
     double m_latency;
+    double m_roundTrip;
     int64_t m_bytes{0}; //!< of the messages that are compared
     double m_time{0};   //!< mean of their times
     int m_equal{0};     //!< number of messages that took equally long
+    double m_lasted{0}; //!< nanoseconds that these took
     bool m_checks{false};
     TimeNs m_lastArrival;
 };

@@ -27,10 +27,19 @@ namespace
 constexpr int64_t kFirstCheck = 128; ///< messages of a connection that are skipped before a check
 constexpr int64_t kLaterCheck = 8;   ///< times as many are skipped before each further one
 constexpr int kNumberBits = 32;
+constexpr int64_t kLeastPiece = 128 << 10; ///< bytes, at least, of pieces of longer messages
+constexpr int64_t kLeastPieces = 16;       ///< of a message; shorter ones stay whole
+constexpr int64_t kMostPieces = 512;
 
 TimeNs Present()
 {
     return Simulator::Now().GetNanoSeconds();
+}
+
+/// Returns whether the next flow of its name takes the same connection.
+bool Repeats(const Flow& flow)
+{
+    return flow.opening == fabric::Opening::Kept;
 }
 
 /// Throws Error if messages may take other times than those before them, whatever else is sent.
@@ -71,7 +80,7 @@ SteadyCarrier::SteadyCarrier(const fabric::Topology* topology,
 SteadyCarrier::~SteadyCarrier() = default;
 
 // ---------------------------------------------------------------------------------------------
-// Messages
+// Messages and pieces
 // ---------------------------------------------------------------------------------------------
 
 uint32_t SteadyCarrier::Find(const fabric::ConnectionName& name)
@@ -82,7 +91,9 @@ uint32_t SteadyCarrier::Find(const fabric::ConnectionName& name)
     {
         const fabric::LonePath path =
             fabric::MakeLonePath(m_topology, m_transport, name.source, name.destination);
-        auto connection = std::make_unique<Connection>(name, path.latency);
+        auto connection = std::make_unique<Connection>(name, path);
+        const auto rate = static_cast<int64_t>(path.slowest * 8e9);
+        connection->window = m_transport.SocketBuffer(rate, std::llround(path.roundTrip));
         connection->forth = m_topology.Shares(name.source, name.destination, name.id);
         const fabric::ConnectionName back = name.Reversed();
         connection->back = m_topology.Shares(back.source, back.destination, back.id);
@@ -91,170 +102,210 @@ uint32_t SteadyCarrier::Find(const fabric::ConnectionName& name)
     return found->second;
 }
 
-bool SteadyCarrier::MaySkip(const Connection& connection, const Flow& flow)
+int64_t SteadyCarrier::PieceOf(const Message& message) const
 {
-    return flow.opening == fabric::Opening::Kept && connection.known &&
-           connection.repeated.Know(flow.bytes);
+    const int64_t bytes = message.flow.bytes;
+    const int64_t pieces = std::min(bytes / kLeastPiece, kMostPieces);
+    if (pieces < kLeastPieces || !Repeats(message.flow))
+    {
+        return bytes;
+    }
+    // Whole segments that share an ACK; the first pieces have one of these units more than others.
+    const int64_t unit = int64_t{m_transport.segmentBytes} * m_transport.segmentsPerAck;
+    const int64_t units = (bytes + unit - 1) / unit;
+    const int64_t more = message.pieces < units % pieces ? 1 : 0;
+    return std::min(bytes - message.handed, unit * (units / pieces + more));
 }
 
 void SteadyCarrier::Send(const fabric::ConnectionName& name, uint64_t graph, const Flow& flow)
 {
     const uint32_t number = Find(name);
-    Connection& connection = *m_connections[number];
-    Message message;
-    message.graph = graph;
-    message.flow = flow;
-    message.number = connection.next++;
-    message.sent = Present();
+    m_connections[number]->messages.push_back({graph, flow});
     ++m_onWay;
-    if (m_skips && !MaySkip(connection, flow))
-    {
-        Change();
-    }
-    if (m_skips)
-    {
-        Skip(number, std::move(message));
-    }
-    else
-    {
-        Forward(number, message);
-    }
+    Feed(number);
     if (!m_tells)
     {
         NoteCount();
     }
 }
 
-void SteadyCarrier::Forward(uint32_t number, const Message& message)
+void SteadyCarrier::Feed(uint32_t number)
 {
     Connection& connection = *m_connections[number];
-    if (!m_skips)
+    RingBuffer<Message>& messages = connection.messages;
+    uint32_t index = 0;
+    while (index < messages.size())
     {
-        connection.repeated.OnSent(message.flow.bytes);
-        SetKnown(connection, connection.repeated.Know(message.flow.bytes));
+        Message& message = messages[index];
+        if (message.handed == message.flow.bytes)
+        {
+            ++index;
+            continue;
+        }
+        if (connection.pieces.size() >= 2 && connection.onWay >= connection.window)
+        {
+            return;
+        }
+        Piece piece;
+        piece.graph = message.graph;
+        piece.flow = message.flow;
+        piece.flow.bytes = PieceOf(message);
+        piece.number = connection.next++;
+        piece.sent = Present();
+        message.handed += piece.flow.bytes;
+        ++message.pieces;
+        piece.last = message.handed == message.flow.bytes;
+        m_cut += message.pieces == 1 && !piece.last ? 1 : 0;
+        Start(number, piece);
     }
-    m_unknown += connection.known ? 0 : 1;
-    connection.messages.push_back(message);
-    m_carrier->Send(connection.name, message.graph, InPackets(number, message));
 }
 
-Flow SteadyCarrier::InPackets(uint32_t number, const Message& message)
+void SteadyCarrier::Start(uint32_t number, const Piece& piece)
 {
-    Flow flow = message.flow;
-    flow.bytes -= message.left;
-    flow.tag = static_cast<uint64_t>(number) << kNumberBits | message.number;
+    Connection& connection = *m_connections[number];
+    const Flow& flow = piece.flow;
+    if (m_skips && !(Repeats(flow) && connection.known && connection.repeated.Know(flow.bytes)))
+    {
+        Change();
+    }
+    if (m_skips)
+    {
+        Put(number, piece);
+        Skip(number, connection.pieces.size() - 1);
+        return;
+    }
+    Forward(number, piece);
+}
+
+void SteadyCarrier::Put(uint32_t number, const Piece& piece)
+{
+    Connection& connection = *m_connections[number];
+    connection.onWay += piece.flow.bytes;
+    m_unknown += connection.known ? 0 : 1;
+    connection.pieces.push_back(piece);
+}
+
+SteadyCarrier::Piece SteadyCarrier::Remove(Connection& connection, uint32_t index)
+{
+    Piece piece = connection.pieces[index];
+    connection.pieces.erase(index);
+    connection.onWay -= piece.flow.bytes;
+    m_unknown -= connection.known ? 0 : 1;
+    return piece;
+}
+
+Flow SteadyCarrier::InPackets(uint32_t number, const Piece& piece)
+{
+    Flow flow = piece.flow;
+    flow.bytes -= piece.counted;
+    flow.tag = static_cast<uint64_t>(number) << kNumberBits | piece.number;
     return flow;
 }
 
-void SteadyCarrier::Skip(uint32_t number, Message message)
+void SteadyCarrier::Forward(uint32_t number, Piece piece)
 {
     Connection& connection = *m_connections[number];
-    message.skipped = true;
-    TimeNs before = connection.repeated.LastArrival();
-    for (uint32_t i = 0; i < connection.messages.size(); ++i)
-    {
-        const Message& earlier = connection.messages[i];
-        before = earlier.skipped
-                     ? earlier.arrival
-                     : connection.repeated.ArrivalOf(earlier.flow.bytes, earlier.sent, before);
-    }
-    message.arrival = connection.repeated.ArrivalOf(message.flow.bytes, message.sent, before);
-    message.delivery = Simulator::Schedule(
-        NanoSeconds(message.arrival - message.sent), &SteadyCarrier::OnDue, this, number);
-    connection.messages.push_back(std::move(message));
+    connection.repeated.OnSent(piece.flow.bytes);
+    SetKnown(connection, Repeats(piece.flow) && connection.repeated.Know(piece.flow.bytes));
+    piece.skipped = false;
+    piece.since = Present();
+    Put(number, piece);
+    m_carrier->Send(connection.name, piece.graph, InPackets(number, piece));
+}
+
+void SteadyCarrier::Skip(uint32_t number, uint32_t index)
+{
+    Connection& connection = *m_connections[number];
+    Piece& piece = connection.pieces[index];
+    const TimeNs before =
+        index > 0 ? connection.pieces[index - 1].arrival : connection.repeated.LastArrival();
+    piece.skipped = true;
+    piece.arrival =
+        std::max(Present(), connection.repeated.ArrivalOf(piece.flow.bytes, piece.sent, before));
+    piece.delivery = Simulator::Schedule(
+        NanoSeconds(piece.arrival - Present()), &SteadyCarrier::OnDue, this, number);
 }
 
 void SteadyCarrier::OnDue(uint32_t number)
 {
     Connection& connection = *m_connections[number];
-    ++connection.due;
-    DeliverDue(connection);
-}
-
-void SteadyCarrier::DeliverDue(Connection& connection)
-{
-    // A message before it may be in packets, and late.
-    while (connection.due > 0 && connection.messages.front().skipped)
-    {
-        --connection.due;
-        Deliver(connection);
-    }
-}
-
-void SteadyCarrier::Deliver(Connection& connection)
-{
-    const Message message = connection.messages.front();
-    connection.messages.pop_front();
-    connection.seen = 2 * Present() - message.sent;
-    connection.repeated.Follow(Present());
-    Add(connection.skipped, connection, message.flow.bytes);
-    --m_onWay;
-    m_unknown -= connection.known ? 0 : 1;
-    ++m_counters.messages;
+    const Piece piece = Remove(connection, 0);
+    const TimeNs now = Present();
+    connection.seen = now + (now - piece.sent);
+    connection.repeated.Follow(now);
+    CountSkipped(connection, piece.flow.bytes - piece.counted);
     const bool check = m_skips && --m_untilCheck <= 0;
-    m_tells = true;
-    m_listener->OnProgress();
-    m_listener->OnArrived(
-        message.graph, message.flow, connection.told ? &*connection.told : nullptr);
-    m_tells = false;
-    if (check && m_skips)
+    if (check)
     {
         End();
+        m_periodic = true;
     }
-    NoteCount();
+    Arrive(number, piece, connection.told ? &*connection.told : nullptr);
 }
 
-SteadyCarrier::Message SteadyCarrier::Take(const Flow& flow)
+void SteadyCarrier::OnArrived(uint64_t, const Flow& flow, const fabric::RoceFlow* roce)
 {
-    Connection& connection = *m_connections[flow.tag >> kNumberBits];
+    const auto number = static_cast<uint32_t>(flow.tag >> kNumberBits);
+    Connection& connection = *m_connections[number];
     uint32_t index = 0;
-    while (connection.messages[index].number != static_cast<uint32_t>(flow.tag))
+    while (connection.pieces[index].number != static_cast<uint32_t>(flow.tag))
     {
         ++index;
     }
-    Message message = std::move(connection.messages[index]);
-    connection.messages.erase(index);
-    --m_onWay;
-    m_unknown -= connection.known ? 0 : 1;
-    return message;
-}
-
-void SteadyCarrier::OnArrived(uint64_t graph, const Flow& flow, const fabric::RoceFlow* roce)
-{
-    Connection& connection = *m_connections[flow.tag >> kNumberBits];
-    const Message message = Take(flow);
+    const Piece piece = Remove(connection, index);
     if (roce)
     {
         connection.told = *roce;
     }
-    Learn(connection, message);
-    m_tells = true;
-    m_listener->OnArrived(graph, message.flow, roce);
-    m_tells = false;
-    DeliverDue(connection);
-    Begin();
-    NoteCount();
+    Learn(connection, piece);
+    Arrive(number, piece, roce);
 }
 
-void SteadyCarrier::Learn(Connection& connection, const Message& message)
+void SteadyCarrier::Arrive(uint32_t number, const Piece& piece, const fabric::RoceFlow* roce)
+{
+    Connection& connection = *m_connections[number];
+    m_counters.bytes += piece.flow.bytes;
+    if (piece.last)
+    {
+        uint32_t index = 0;
+        while (connection.messages[index].graph != piece.graph ||
+               connection.messages[index].flow.tag != piece.flow.tag)
+        {
+            ++index;
+        }
+        const Message message = connection.messages[index];
+        connection.messages.erase(index);
+        --m_onWay;
+        m_cut -= message.pieces > 1 ? 1 : 0;
+        m_tells = true;
+        m_listener->OnProgress();
+        m_listener->OnArrived(message.graph, message.flow, roce);
+        m_tells = false;
+        NoteCount();
+    }
+    Feed(number);
+    Begin();
+}
+
+void SteadyCarrier::Learn(Connection& connection, const Piece& piece)
 {
     const TimeNs now = Present();
-    connection.seen = now + (now - message.sent);
-    if (m_skips || message.left > 0 || message.sent < m_since)
+    connection.seen = now + (now - piece.sent);
+    if (piece.counted > 0 || piece.since < m_since || !Repeats(piece.flow))
     {
         connection.repeated.Follow(now);
         return;
     }
     const std::optional<double> check =
-        connection.repeated.OnArrived(message.flow.bytes, message.sent, now);
-    if (check)
+        connection.repeated.OnArrived(piece.flow.bytes, piece.sent, now);
+    if (check && m_periodic)
     {
         const double difference = std::abs(*check - 1);
         ++m_counters.checked;
         m_counters.difference += difference;
         m_counters.largest = std::max(m_counters.largest, difference);
     }
-    SetKnown(connection, connection.repeated.Know(message.flow.bytes));
+    SetKnown(connection, connection.repeated.Know(piece.flow.bytes));
 }
 
 void SteadyCarrier::SetKnown(Connection& connection, bool known)
@@ -262,7 +313,7 @@ void SteadyCarrier::SetKnown(Connection& connection, bool known)
     if (known != connection.known)
     {
         connection.known = known;
-        m_unknown += (known ? -1 : 1) * static_cast<int64_t>(connection.messages.size());
+        m_unknown += (known ? -1 : 1) * static_cast<int64_t>(connection.pieces.size());
     }
 }
 
@@ -292,9 +343,13 @@ void SteadyCarrier::NoteCount()
 
 bool SteadyCarrier::IsUsual() const
 {
+    if (m_cut > 0)
+    {
+        return m_onWay == m_begunWith;
+    }
     const int64_t least = std::min(m_counts[0].least, m_counts[1].least);
     const int64_t most = std::max(m_counts[0].most, m_counts[1].most);
-    const int64_t more = 1 + (most - least) / 2 + most / 16;
+    const int64_t more = (most - least) / 2;
     return m_onWay >= least - more && m_onWay <= most + more;
 }
 
@@ -304,23 +359,51 @@ void SteadyCarrier::Begin()
     {
         return;
     }
+    m_untilLook = static_cast<int64_t>(m_connections.size()) / 8;
     const TimeNs now = Present();
     for (const auto& connection : m_connections)
     {
         if (!connection->known && connection->seen >= now)
         {
-            m_untilLook = static_cast<int64_t>(m_connections.size()) / 8;
             return;
         }
     }
+    if (CountDrops() > m_drops)
+    {
+        return;
+    }
     m_skips = true;
+    m_begunWith = m_onWay;
+    int64_t pieces = 0;
+    for (uint32_t number = 0; number < m_connections.size(); ++number)
+    {
+        TakeOver(number);
+        pieces += m_connections[number]->pieces.size();
+    }
     m_checkAfter = m_checkAfter == 0 ? kFirstCheck : kLaterCheck * m_checkAfter;
-    m_untilCheck = m_checkAfter * m_onWay;
+    m_untilCheck = m_checkAfter * pieces;
+}
+
+void SteadyCarrier::TakeOver(uint32_t number)
+{
+    Connection& connection = *m_connections[number];
+    for (uint32_t i = 0; i < connection.pieces.size(); ++i)
+    {
+        Piece& piece = connection.pieces[i];
+        if (piece.skipped)
+        {
+            continue; // it is on the wire
+        }
+        piece.counted +=
+            m_carrier->Abort(connection.name, piece.graph, InPackets(number, piece)).value_or(0);
+        Skip(number, i);
+    }
 }
 
 void SteadyCarrier::End()
 {
     m_skips = false;
+    m_periodic = false;
     m_since = Present();
     m_untilLook = 0;
     for (uint32_t number = 0; number < m_connections.size(); ++number)
@@ -328,57 +411,64 @@ void SteadyCarrier::End()
         Connection& connection = *m_connections[number];
         connection.repeated.Check();
         SetKnown(connection, false);
-        Continue(number);
+        GiveBack(number);
     }
 }
 
 void SteadyCarrier::Change()
 {
     End();
+    m_drops = CountDrops();
     m_checkAfter = 0;
     m_counts = {};
     m_inPeriod = 0;
 }
 
-void SteadyCarrier::Continue(uint32_t number)
+int64_t SteadyCarrier::CountDrops() const
+{
+    int64_t drops = 0;
+    for (const fabric::LinkCounters& link : m_carrier->GetCounters())
+    {
+        drops += link.drops;
+    }
+    return drops;
+}
+
+void SteadyCarrier::GiveBack(uint32_t number)
 {
     Connection& connection = *m_connections[number];
-    RingBuffer<Message>& messages = connection.messages;
     uint32_t kept = 0;
-    while (kept < messages.size() &&
-           (!messages[kept].skipped ||
-            LeftOf(connection, messages[kept]) == static_cast<double>(messages[kept].flow.bytes)))
+    while (kept < connection.pieces.size() && HasLeft(connection, connection.pieces[kept]))
     {
         ++kept;
     }
-    if (kept == messages.size())
+    std::vector<Piece> rests;
+    while (connection.pieces.size() > kept)
     {
-        return;
+        rests.push_back(Remove(connection, kept));
     }
-    std::vector<Message> rests;
-    while (messages.size() > kept)
+    for (Piece& rest : rests)
     {
-        rests.push_back(std::move(messages[kept]));
-        messages.erase(kept);
-        m_unknown -= connection.known ? 0 : 1;
-    }
-    for (Message& rest : rests)
-    {
-        rest.left = static_cast<int64_t>(LeftOf(connection, rest));
-        Add(connection.skipped, connection, rest.left);
+        const int64_t left = std::max(rest.counted, LeftOf(connection, rest));
+        CountSkipped(connection, left - rest.counted);
+        rest.counted = left;
         rest.delivery.Cancel();
-        rest.skipped = false;
         Forward(number, rest);
     }
 }
 
-double SteadyCarrier::LeftOf(const Connection& connection, const Message& message)
+int64_t SteadyCarrier::LeftOf(const Connection& connection, const Piece& piece)
 {
     const RepeatedMessages& repeated = connection.repeated;
-    const auto bytes = static_cast<double>(message.flow.bytes);
-    const double busy = repeated.BusyTime(message.flow.bytes);
-    const double toLeave = static_cast<double>(message.arrival - Present()) - repeated.Latency();
-    return std::clamp(1 - toLeave / busy, 0.0, 1.0) * bytes;
+    const double busy = repeated.BusyTime(piece.flow.bytes);
+    const double toLeave = static_cast<double>(piece.arrival - Present()) - repeated.Latency();
+    const double share = std::clamp(1 - toLeave / busy, 0.0, 1.0);
+    return static_cast<int64_t>(share * static_cast<double>(piece.flow.bytes));
+}
+
+bool SteadyCarrier::HasLeft(const Connection& connection, const Piece& piece)
+{
+    return !piece.skipped || std::max(piece.counted, LeftOf(connection, piece)) == piece.flow.bytes;
 }
 
 // ---------------------------------------------------------------------------------------------
@@ -406,6 +496,12 @@ void SteadyCarrier::ForLinks(const Connection& connection, const Wire& wire, con
     {
         count(hop.link, part(hop, wire.ackBytes), part(hop, wire.acks));
     }
+}
+
+void SteadyCarrier::CountSkipped(Connection& connection, int64_t bytes)
+{
+    Add(connection.skipped, connection, bytes);
+    m_counters.skippedBytes += bytes;
 }
 
 std::vector<fabric::LinkCounters> SteadyCarrier::GetCounters() const
@@ -447,12 +543,13 @@ std::vector<fabric::LinkActivity> SteadyCarrier::GetActivity() const
     for (const auto& connection : m_connections)
     {
         Wire wire = connection->skipped;
-        for (uint32_t i = 0; i < connection->messages.size(); ++i)
+        for (uint32_t i = 0; i < connection->pieces.size(); ++i)
         {
-            const Message& message = connection->messages[i];
-            if (message.skipped)
+            const Piece& piece = connection->pieces[i];
+            if (piece.skipped)
             {
-                Add(wire, *connection, static_cast<int64_t>(LeftOf(*connection, message)));
+                const int64_t left = LeftOf(*connection, piece) - piece.counted;
+                Add(wire, *connection, std::max<int64_t>(left, 0));
             }
         }
         ForLinks(*connection,
@@ -483,13 +580,11 @@ SteadyCarrier::Abort(const fabric::ConnectionName& name, uint64_t graph, const F
 {
     const uint32_t number = Find(name);
     Connection& connection = *m_connections[number];
-    if (m_skips)
-    {
-        Change();
-    }
+    const auto same = [&](uint64_t ofGraph, const Flow& other)
+    { return ofGraph == graph && other.tag == flow.tag; };
     uint32_t index = 0;
-    while (index < connection.messages.size() && (connection.messages[index].graph != graph ||
-                                                  connection.messages[index].flow.tag != flow.tag))
+    while (index < connection.messages.size() &&
+           !same(connection.messages[index].graph, connection.messages[index].flow))
     {
         ++index;
     }
@@ -497,25 +592,43 @@ SteadyCarrier::Abort(const fabric::ConnectionName& name, uint64_t graph, const F
     {
         return std::nullopt;
     }
-    Message message = connection.messages[index];
-    if (message.skipped) // all of it has left
+    if (m_skips)
     {
-        message.delivery.Cancel();
-        connection.messages.erase(index);
-        --m_onWay;
-        m_unknown -= connection.known ? 0 : 1;
-        Add(connection.skipped, connection, flow.bytes);
-        return flow.bytes;
+        Change();
     }
-    const Flow carried = InPackets(number, message);
-    Take(carried);
-    const std::optional<int64_t> bytes = m_carrier->Abort(name, graph, carried);
-    return bytes.value_or(0) + message.left;
+    int64_t carried = connection.messages[index].handed;
+    m_cut -=
+        connection.messages[index].pieces > 1 || (connection.messages[index].pieces == 1 &&
+                                                  carried < connection.messages[index].flow.bytes)
+            ? 1
+            : 0;
+    connection.messages.erase(index);
+    --m_onWay;
+    for (uint32_t i = 0; i < connection.pieces.size();)
+    {
+        if (!same(connection.pieces[i].graph, connection.pieces[i].flow))
+        {
+            ++i;
+            continue;
+        }
+        Piece piece = Remove(connection, i);
+        if (piece.skipped) // all of it has left
+        {
+            piece.delivery.Cancel();
+            CountSkipped(connection, piece.flow.bytes - piece.counted);
+            continue;
+        }
+        const Flow packets = InPackets(number, piece);
+        carried -= packets.bytes;
+        carried += m_carrier->Abort(name, graph, packets).value_or(packets.bytes);
+    }
+    return carried;
 }
 
 void SteadyCarrier::BeginRun()
 {
     End();
+    m_drops = CountDrops();
     m_carrier->BeginRun();
 }
 
@@ -596,12 +709,8 @@ void SteadyCarrier::OnRetransmitTimeout()
 
 void SteadyCarrier::OnLost(const Messages& messages)
 {
-    Messages lost;
-    for (const auto& [graph, flow] : messages)
-    {
-        lost.emplace_back(graph, Take(flow).flow);
-    }
-    m_listener->OnLost(lost);
+    // Hosts do not fail, as links do not, and RoCEv2 ends the run where it gives up.
+    m_listener->OnLost(messages);
 }
 
 void SteadyCarrier::OnError(std::exception_ptr error)

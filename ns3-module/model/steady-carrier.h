@@ -5,6 +5,7 @@
 #define LEGACY_STEADY_CARRIER_H
 
 #include "carrier.h"
+#include "fabric/engine/lone-transfer.h"
 #include "fabric/engine/transport.h"
 #include "fabric/topology/topology.h"
 #include "model/frames/ring-buffer.h"
@@ -87,10 +88,21 @@ class SteadyCarrier : public Carrier, private CarrierListener
     {
         uint64_t graph{0};
         fabric::Flow flow;
-        uint32_t number{0}; //!< among those of its connection
-        TimeNs sent{0};
+        int64_t handed{0}; //!< bytes of its pieces so far
+        int64_t pieces{0}; //!< their number
+    };
+
+    /// A piece of a message, on its way.
+    struct Piece
+    {
+        uint64_t graph{0};
+        fabric::Flow flow;     //!< with the piece's bytes
+        uint32_t number{0};    //!< among those of its connection
+        bool last{false};      //!< of its message
         bool skipped{false};   //!< no packets carry it
-        int64_t left{0};       //!< bytes that had left when packets took the rest
+        TimeNs sent{0};        //!< from then on it could leave
+        TimeNs since{0};       //!< from then on packets have carried it
+        int64_t counted{0};    //!< bytes that are not in packets now, and are counted
         TimeNs arrival{0};     //!< of a skipped one
         ns3::EventId delivery; //!< of a skipped one
     };
@@ -107,23 +119,25 @@ class SteadyCarrier : public Carrier, private CarrierListener
     /// A connection, and what its skipped messages would have had.
     struct Connection
     {
-        Connection(const fabric::ConnectionName& called, double latency)
+        Connection(const fabric::ConnectionName& called, const fabric::LonePath& path)
             : name(called),
-              repeated(latency)
+              repeated(path.latency, path.roundTrip)
         {
         }
 
         fabric::ConnectionName name;
-        RepeatedMessages repeated;
+        RepeatedMessages repeated; //!< its pieces
         RingBuffer<Message> messages;
-        uint32_t next{0};  //!< number of its next message
-        uint32_t due{0};   //!< skipped messages whose arrival has come
-        bool known{false}; //!< the time of its messages is known
+        RingBuffer<Piece> pieces;
+        int64_t onWay{0};  //!< bytes of its pieces
+        int64_t window{0}; //!< bytes that may be on their way, so that it never has to wait
+        uint32_t next{0};  //!< number of its next piece
+        bool known{false}; //!< the time of its pieces is known
         TimeNs seen{0};    //!< until then it counts as used
         std::vector<fabric::LinkShare> forth;
         std::vector<fabric::LinkShare> back; //!< links of ACKs
         Wire skipped;
-        std::optional<fabric::RoceFlow> told; //!< record of its last message in packets
+        std::optional<fabric::RoceFlow> told; //!< record of its last piece in packets
     };
 
     /// The least and the most messages that were on their way.
@@ -142,29 +156,34 @@ class SteadyCarrier : public Carrier, private CarrierListener
 
     /// Returns the number of a connection, which is a new one if it was never used.
     uint32_t Find(const fabric::ConnectionName& name);
-    /// Returns whether the packets of a message may be skipped.
-    static bool MaySkip(const Connection& connection, const fabric::Flow& flow);
-    /// Returns what the other carrier carries of a message, with a tag by which Take finds it.
-    static fabric::Flow InPackets(uint32_t number, const Message& message);
-    void Forward(uint32_t number, const Message& message); //!< gives a message packets
-    void Skip(uint32_t number, Message message);
-    void OnDue(uint32_t number); //!< called at the arrival of a skipped message
-    void DeliverDue(Connection& connection);
-    void Deliver(Connection& connection); //!< its first message
-    /// Removes a message that the other carrier carried.
-    Message Take(const fabric::Flow& flow);
-    void Learn(Connection& connection, const Message& message); //!< from one that has arrived
+    /// Returns the bytes of a message's next piece.
+    int64_t PieceOf(const Message& message) const;
+    void Feed(uint32_t number); //!< makes pieces, while the window has room
+    void Start(uint32_t number, const Piece& piece);
+    void Put(uint32_t number, const Piece& piece); //!< adds a piece to those of a connection
+    Piece Remove(Connection& connection, uint32_t index);
+    /// Returns what the other carrier carries of a piece, with a tag that names it.
+    static fabric::Flow InPackets(uint32_t number, const Piece& piece);
+    void Forward(uint32_t number, Piece piece); //!< gives a piece packets
+    void Skip(uint32_t number, uint32_t index); //!< lets a piece arrive without packets
+    void OnDue(uint32_t number);                //!< called at the arrival of a skipped piece
+    void Arrive(uint32_t number, const Piece& piece, const fabric::RoceFlow* roce);
+    void Learn(Connection& connection, const Piece& piece); //!< from one that has arrived
     void SetKnown(Connection& connection, bool known);
     void NoteCount();
     bool IsUsual() const;           //!< true if as many messages are on their way as before
-    void Begin();                   //!< begins to skip messages, if their times are known
-    void End();                     //!< gives messages packets, to check all times that are known
+    void Begin();                   //!< begins to skip pieces, if their times are known
+    void TakeOver(uint32_t number); //!< skips the rests of pieces in packets
+    void End();                     //!< gives pieces packets, to check all times that are known
     void Change();                  //!< called where the set of messages changes
-    void Continue(uint32_t number); //!< gives the rests of skipped messages packets
+    int64_t CountDrops() const;     //!< returns the packets that switches have dropped
+    void GiveBack(uint32_t number); //!< gives the rests of skipped pieces packets
+    /// Return the bytes of a skipped piece that have left, and whether all have.
+    static int64_t LeftOf(const Connection& connection, const Piece& piece);
+    static bool HasLeft(const Connection& connection, const Piece& piece);
     /// Adds what `bytes` of payload on a connection have on the wire.
     void Add(Wire& wire, const Connection& connection, int64_t bytes) const;
-    /// Returns the bytes of a skipped message that have left.
-    static double LeftOf(const Connection& connection, const Message& message);
+    void CountSkipped(Connection& connection, int64_t bytes);
     using CountLink = std::function<void(fabric::DirectedLink link, double bytes, double packets)>;
     /// Calls `count` for all links of a connection with their part of something on its wire.
     static void ForLinks(const Connection& connection, const Wire& wire, const CountLink& count);
@@ -175,16 +194,20 @@ class SteadyCarrier : public Carrier, private CarrierListener
     std::unique_ptr<Carrier> m_carrier;
     std::map<fabric::ConnectionName, uint32_t> m_numbers;
     std::vector<std::unique_ptr<Connection>> m_connections;
-    int64_t m_onWay{0};   //!< messages
-    int64_t m_unknown{0}; //!< those of connections whose messages' time is not known
+    int64_t m_onWay{0};     //!< messages
+    int64_t m_cut{0};       //!< those of several pieces
+    int64_t m_begunWith{0}; //!< messages that were on their way when skipping began
+    int64_t m_unknown{0};   //!< pieces of connections whose pieces' time is not known
     bool m_skips{false};
+    bool m_periodic{false};        //!< times are checked although nothing has changed
     bool m_tells{false};           //!< the listener is being told of an arrival
     TimeNs m_since{0};             //!< since then all messages have packets
     std::array<Range, 2> m_counts; //!< of messages, in the present period and in the one before
     int64_t m_inPeriod{0};         //!< changes of their number in the present period
+    int64_t m_drops{0};            //!< packets dropped before the set of messages last changed
     int64_t m_untilLook{0};        //!< arrivals before Begin looks at all connections again
-    int64_t m_untilCheck{0};       //!< messages to skip before the next check
-    int64_t m_checkAfter{0};       //!< messages of each connection to skip before the next check
+    int64_t m_untilCheck{0};       //!< pieces to skip before the next check
+    int64_t m_checkAfter{0};       //!< pieces of each connection to skip before the next check
     fabric::SkipCounters m_counters;
 };
 

@@ -20,8 +20,8 @@ void Fields(Archive& archive, RoceCounters& c) {
 
 template <class Archive>
 void Fields(Archive& archive, SkipCounters& c) {
-  auto& [messages, checked, difference, largest] = c;
-  archive(messages, checked, difference, largest);
+  auto& [bytes, skippedBytes, checked, difference, largest] = c;
+  archive(bytes, skippedBytes, checked, difference, largest);
 }
 
 template <class Archive>

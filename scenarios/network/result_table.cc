@@ -166,9 +166,10 @@ std::string SkipLines(const std::vector<Measurement>& measurements) {
   std::string text;
   for (const Measurement& m : measurements) {
     const fabric::SkipCounters& skipped = m.timing.counters.skipped;
-    if (skipped.messages == 0) continue;
-    text += fmt::format("skipped: packets of {} of {} messages", skipped.messages,
-                        m.timing.counters.flows);
+    if (skipped.bytes == 0) continue;
+    text += fmt::format("skipped: packets of {:.4g} % of the payload",
+                        100.0 * static_cast<double>(skipped.skippedBytes) /
+                            static_cast<double>(skipped.bytes));
     if (skipped.checked > 0) {
       text += fmt::format(
           "; {} checked times differ by {:.2g} % on average, {:.2g} % at most", skipped.checked,

@@ -96,14 +96,15 @@ struct RoceCounters
     double maxHeadroom = 0;     ///< largest share of any headroom in use, 0 to 1
 };
 
-/// SkipCounters count messages whose packets were skipped because messages repeated, and those
-/// whose known time was checked by their packets.
+/// SkipCounters count the payload that was delivered without packets, and how far times that were
+/// checked with packets differ from those without.
 struct SkipCounters
 {
-    uint64_t messages = 0;
-    uint64_t checked = 0;
-    double difference = 0; ///< sum of the relative differences of checked times
-    double largest = 0;    ///< the largest of them
+    int64_t bytes = 0;        ///< payload that was delivered
+    int64_t skippedBytes = 0; ///< payload of that without packets
+    uint64_t checked = 0;     ///< times that were checked
+    double difference = 0;    ///< sum of their relative differences
+    double largest = 0;       ///< the largest of them
 };
 
 /// EngineCounters count what an engine did since it was made.

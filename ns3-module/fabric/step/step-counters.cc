@@ -24,7 +24,8 @@ void Add(EngineCounters& sum, const EngineCounters& other)
         sum.roce.maxBuffer = other.roce.maxBuffer;
         sum.roce.bufferBytes = other.roce.bufferBytes;
     }
-    sum.skipped.messages += other.skipped.messages;
+    sum.skipped.bytes += other.skipped.bytes;
+    sum.skipped.skippedBytes += other.skipped.skippedBytes;
     sum.skipped.checked += other.skipped.checked;
     sum.skipped.difference += other.skipped.difference;
     sum.skipped.largest = std::max(sum.skipped.largest, other.skipped.largest);
@@ -42,7 +43,8 @@ EngineCounters Difference(EngineCounters after, const EngineCounters& before)
     after.roce.resent -= before.roce.resent;
     after.roce.reordered -= before.roce.reordered;
     after.roce.watchdogDrops -= before.roce.watchdogDrops;
-    after.skipped.messages -= before.skipped.messages;
+    after.skipped.bytes -= before.skipped.bytes;
+    after.skipped.skippedBytes -= before.skipped.skippedBytes;
     after.skipped.checked -= before.skipped.checked;
     after.skipped.difference -= before.skipped.difference;
     return after;

@@ -226,7 +226,11 @@ std::optional<int64_t> QueuePairs::Abort(QueuePair& pair, uint64_t graph, const 
         return std::nullopt;
     }
     Message* message = &messages[index];
-    const uint64_t kept = std::clamp(pair.sentTo, message->first, message->end);
+    uint64_t kept = std::clamp(pair.sentTo, message->first, message->end);
+    if (kept > message->first && kept < message->end && pair.sinceRequest > 0)
+    {
+        ++kept; // a last frame, which asks for the ACK of those that have left
+    }
     const uint64_t cut = message->end - kept;
     for (uint32_t later = index + 1; later < messages.size(); ++later)
     {
