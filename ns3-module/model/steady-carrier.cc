@@ -155,6 +155,7 @@ void SteadyCarrier::Feed(uint32_t number)
         message.handed += piece.flow.bytes;
         ++message.pieces;
         piece.last = message.handed == message.flow.bytes;
+        piece.tail = piece.last && message.pieces > 1;
         m_cut += message.pieces == 1 && !piece.last ? 1 : 0;
         Start(number, piece);
     }
@@ -164,7 +165,8 @@ void SteadyCarrier::Start(uint32_t number, const Piece& piece)
 {
     Connection& connection = *m_connections[number];
     const Flow& flow = piece.flow;
-    if (m_skips && !(Repeats(flow) && connection.known && connection.repeated.Know(flow.bytes)))
+    const bool repeats = Repeats(flow) && (piece.tail || connection.repeated.Know(flow.bytes));
+    if (m_skips && !(connection.known && repeats))
     {
         Change();
     }
@@ -205,8 +207,11 @@ Flow SteadyCarrier::InPackets(uint32_t number, const Piece& piece)
 void SteadyCarrier::Forward(uint32_t number, Piece piece)
 {
     Connection& connection = *m_connections[number];
-    connection.repeated.OnSent(piece.flow.bytes);
-    SetKnown(connection, Repeats(piece.flow) && connection.repeated.Know(piece.flow.bytes));
+    if (!piece.tail)
+    {
+        connection.repeated.OnSent(piece.flow.bytes);
+        SetKnown(connection, Repeats(piece.flow) && connection.repeated.Know(piece.flow.bytes));
+    }
     piece.skipped = false;
     piece.since = Present();
     Put(number, piece);
@@ -291,7 +296,7 @@ void SteadyCarrier::Learn(Connection& connection, const Piece& piece)
 {
     const TimeNs now = Present();
     connection.seen = now + (now - piece.sent);
-    if (piece.counted > 0 || piece.since < m_since || !Repeats(piece.flow))
+    if (piece.counted > 0 || piece.since < m_since || piece.tail || !Repeats(piece.flow))
     {
         connection.repeated.Follow(now);
         return;

@@ -99,6 +99,7 @@ class SteadyCarrier : public Carrier, private CarrierListener
         fabric::Flow flow;     //!< with the piece's bytes
         uint32_t number{0};    //!< among those of its connection
         bool last{false};      //!< of its message
+        bool tail{false};      //!< the last of several, which may be shorter
         bool skipped{false};   //!< no packets carry it
         TimeNs sent{0};        //!< from then on it could leave
         TimeNs since{0};       //!< from then on packets have carried it

@@ -97,6 +97,22 @@ Scenario Ring(const std::string& transport, const std::string& topology) {
   return ring;
 }
 
+// Expects the same counters, and times that differ by at most `tolerance`.
+void ExpectAlike(const fabric::StepTiming& some, const fabric::StepTiming& all, double tolerance) {
+  const auto expect_near = [](auto ours, auto theirs, double relative, double absolute) {
+    const auto expected = static_cast<double>(theirs);
+    EXPECT_NEAR(static_cast<double>(ours), expected, relative * expected + absolute);
+  };
+  for (size_t worker = 0; worker < all.finish.size(); ++worker) {
+    expect_near(some.finish[worker], all.finish[worker], tolerance, 0);
+  }
+  expect_near(some.counters.packets, all.counters.packets, .005, 0);
+  for (size_t link = 0; link < all.links.size(); ++link) {
+    expect_near(some.links[link].bytes, all.links[link].bytes, .005, 2000);
+    expect_near(some.links[link].busy, all.links[link].busy, .005, 2000);
+  }
+}
+
 TEST(SteadyCarrier, SkipsMostPacketsOfRings) {
   for (const char* transport : {"datacenter", "wan", "roce", "roce:cc=none"}) {
     for (const char* topology : {"star", "fat-tree"}) {
@@ -108,24 +124,40 @@ TEST(SteadyCarrier, SkipsMostPacketsOfRings) {
       EXPECT_GT(2 * some.counters.skipped.skippedBytes, some.counters.skipped.bytes);
       EXPECT_LT(3 * some.counters.events, all.counters.events);
       EXPECT_EQ(some.counters.flows, all.counters.flows);
-      for (size_t worker = 0; worker < all.finish.size(); ++worker) {
-        EXPECT_NEAR(static_cast<double>(some.finish[worker]),
-                    static_cast<double>(all.finish[worker]),
-                    .003 * static_cast<double>(all.finish[worker]));
-      }
-      EXPECT_NEAR(static_cast<double>(some.counters.packets),
-                  static_cast<double>(all.counters.packets),
-                  .005 * static_cast<double>(all.counters.packets));
-      for (size_t link = 0; link < all.links.size(); ++link) {
-        EXPECT_NEAR(static_cast<double>(some.links[link].bytes),
-                    static_cast<double>(all.links[link].bytes),
-                    .005 * static_cast<double>(all.links[link].bytes) + 2000);
-        EXPECT_NEAR(static_cast<double>(some.links[link].busy),
-                    static_cast<double>(all.links[link].busy),
-                    .005 * static_cast<double>(all.links[link].busy) + 2000);
-      }
+      ExpectAlike(some, all, .003);
     }
   }
+}
+
+TEST(SteadyCarrier, SkipsPiecesOfLongMessages) {
+  for (const char* transport : {"datacenter", "wan", "roce"}) {
+    SCOPED_TRACE(transport);
+    Scenario scenario = Ring(transport, "star");
+    scenario.workers = 6;
+    scenario.collective.algorithm = CollectiveAlgorithm::DirectAllGather;
+    scenario.collective.bytes.assign(6, 20'000'000);
+    const fabric::StepTiming all = RunStep(scenario, fabric::Skip::None).timing;
+    const fabric::StepTiming some = RunStep(scenario, fabric::Skip::Steady).timing;
+    EXPECT_GT(10 * some.counters.skipped.skippedBytes, 7 * some.counters.skipped.bytes);
+    EXPECT_LT(3 * some.counters.events, all.counters.events);
+    EXPECT_EQ(some.counters.retransmitTimeouts, 0u);
+    ExpectAlike(some, all, .01);
+  }
+}
+
+// Flows of Cubic fill the queue of a dumbbell until it drops: their shares do not repeat.
+TEST(SteadyCarrier, SimulatesPacketsWhereQueuesDrop) {
+  Scenario scenario = Ring("wan", "dumbbell");
+  scenario.workers = 4;
+  scenario.rate_bps = 100'000'000;
+  scenario.transport.queueBytes = 100'000;
+  scenario.collective.algorithm = CollectiveAlgorithm::DirectAllGather;
+  scenario.collective.bytes.assign(4, 8'000'000);
+  const fabric::StepTiming some = RunStep(scenario, fabric::Skip::Steady).timing;
+  int64_t drops = 0;
+  for (const fabric::LinkCounters& link : some.links) drops += link.drops;
+  EXPECT_GT(drops, 0);
+  EXPECT_EQ(some.counters.skipped.skippedBytes, 0);
 }
 
 TEST(SteadyCarrier, ChecksTimesFromTimeToTime) {
