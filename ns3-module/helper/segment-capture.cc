@@ -3,6 +3,8 @@
  */
 #include "segment-capture.h"
 
+#include "base/error.h"
+
 #include <algorithm>
 
 namespace legacy
@@ -16,13 +18,30 @@ namespace
 constexpr uint32_t kPpp = 9;         //!< LINKTYPE_PPP
 constexpr uint32_t kMostBytes = 128; //!< the headers with all options, and zeros
 
+/// Returns the prefix, after a check that comes before any file is made.
+const std::string& Checked(const std::string& prefix, const SegmentCarrier& carrier)
+{
+    if (carrier.GetTransport().train > 1)
+    {
+        throw Error("pcap prefix",
+                    prefix,
+                    "nothing beside train=" + std::to_string(carrier.GetTransport().train) +
+                        ": a capture has single segments (train=1)");
+    }
+    return prefix;
+}
+
 } // namespace
 
 SegmentCapture::SegmentCapture(const std::string& prefix,
                                const fabric::Topology& topology,
                                const fabric::Placement& placement,
                                SegmentCarrier& carrier)
-    : FrameCapture(prefix, topology, placement, {kPpp, kMostBytes}, carrier.GetPorts()),
+    : FrameCapture(Checked(prefix, carrier),
+                   topology,
+                   placement,
+                   {kPpp, kMostBytes},
+                   carrier.GetPorts()),
       m_carrier(carrier)
 {
 }

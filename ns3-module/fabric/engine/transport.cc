@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/nearest.h"
 #include "base/parse.h"
+#include "base/settings.h"
 #include "fabric/roce/controls.h"
 #include "fabric/roce/roce-settings.h"
 
@@ -214,6 +215,7 @@ std::string Transport::Fingerprint() const
         text += " " + std::to_string(value);
     }
     text += !roce && !sockets ? " segments" : "";
+    text += train > 1 ? " train=" + std::to_string(train) : "";
     text += roce ? " " + roce->Fingerprint() : "";
     text += streams > 1 ? " streams=" + std::to_string(streams) : "";
     text += skip == Skip::Steady ? " skip=steady" : "";
@@ -257,61 +259,91 @@ int HandshakeRoundTrips(ConnectionKind kind)
     }
 }
 
-Transport MakeTransport(const std::string& preset, const std::string& option)
+namespace
+{
+
+Transport MakeRoce(const std::string& text, const std::string& option)
+{
+    const RoceSettings settings = RoceSettings::Parse(text, option);
+    Transport transport;
+    transport.preset = kRoceName;
+    transport.congestionControl.clear();
+    transport.ecn = false;
+    transport.segmentBytes = settings.mtu;
+    transport.headerBytes = settings.headerBytes;
+    transport.messageBytes = settings.messageBytes;
+    transport.paddingBytes = RoceSettings::kPayloadPadding;
+    transport.ackBytes = settings.ackBytes;
+    transport.segmentsPerAck = settings.framesPerAck;
+    const RoceTraits traits = MakeRoceControl(settings.control, option)->Traits();
+    transport.telemetry = traits.telemetry;
+    transport.utilisation = traits.utilisation;
+    transport.switchDelay = settings.switchDelay;
+    transport.queuePairs = settings.qps;
+    transport.roce = std::make_shared<const RoceSettings>(settings);
+    return transport;
+}
+
+/// Returns the preset of wide-area networks.
+Transport MakeWan()
 {
     Transport transport;
+    transport.preset = "wan";
+    transport.congestionControl = "cubic"; // Linux
+    transport.ecn = false;
+    transport.segmentsPerAck = 2;                // RFC 5681, section 4.2
+    transport.minRto = 200'000'000;              // Linux
+    transport.connectionTimeout = 1'000'000'000; // RFC 6298, section 2
+    transport.delayedAckTimeout = 40'000'000;    // Linux
+    return transport;
+}
+
+/// Returns the preset "datacenter" or "wan", with its options.
+Transport MakeTcp(const std::string& text, const std::string& option)
+{
+    const std::string name = text.substr(0, text.find(':'));
+    if (name != "datacenter" && name != "wan")
+    {
+        throw NotAmong(option,
+                       name,
+                       {"datacenter", "wan", "ns3:datacenter", "ns3:wan", "roce"},
+                       "",
+                       "roce:key=value,... (RDMA over Ethernet)");
+    }
+    Transport transport = name == "wan" ? MakeWan() : Transport();
+    Settings settings = Settings::FromText(text, option);
+    transport.train = settings.Int("train", 1, 1, kLongestTrain);
+    settings.RejectUnread();
+    return transport;
+}
+
+} // namespace
+
+Transport MakeTransport(const std::string& preset, const std::string& option)
+{
     if (preset == kRoceName || preset.rfind(kRoceName + std::string(":"), 0) == 0)
     {
-        const RoceSettings settings = RoceSettings::Parse(preset, option);
-        transport.preset = kRoceName;
-        transport.congestionControl.clear();
-        transport.ecn = false;
-        transport.segmentBytes = settings.mtu;
-        transport.headerBytes = settings.headerBytes;
-        transport.messageBytes = settings.messageBytes;
-        transport.paddingBytes = RoceSettings::kPayloadPadding;
-        transport.ackBytes = settings.ackBytes;
-        transport.segmentsPerAck = settings.framesPerAck;
-        const RoceTraits traits = MakeRoceControl(settings.control, option)->Traits();
-        transport.telemetry = traits.telemetry;
-        transport.utilisation = traits.utilisation;
-        transport.switchDelay = settings.switchDelay;
-        transport.queuePairs = settings.qps;
-        transport.roce = std::make_shared<const RoceSettings>(settings);
-        return transport;
+        return MakeRoce(preset, option);
     }
     const std::string sockets = "ns3:";
-    if (preset.rfind(sockets, 0) == 0)
+    if (preset.rfind(sockets, 0) != 0)
     {
-        transport = MakeTransport(preset.substr(sockets.size()), option);
-        if (transport.roce || transport.sockets)
-        {
-            throw Error(option, preset, "ns3:datacenter, ns3:wan");
-        }
-        transport.preset = preset;
-        transport.sockets = true;
-        return transport;
+        return MakeTcp(preset, option);
     }
-    if (preset == "datacenter")
+    Transport transport = MakeTransport(preset.substr(sockets.size()), option);
+    if (transport.roce || transport.sockets)
     {
-        return transport;
+        throw Error(option, preset, "ns3:datacenter, ns3:wan");
     }
-    if (preset == "wan")
+    if (transport.train > 1)
     {
-        transport.preset = preset;
-        transport.congestionControl = "cubic"; // Linux
-        transport.ecn = false;
-        transport.segmentsPerAck = 2;                // RFC 5681, section 4.2
-        transport.minRto = 200'000'000;              // Linux
-        transport.connectionTimeout = 1'000'000'000; // RFC 6298, section 2
-        transport.delayedAckTimeout = 40'000'000;    // Linux
-        return transport;
+        throw Error(option + ": train",
+                    std::to_string(transport.train),
+                    "1 with ns3:, whose devices send each packet by itself");
     }
-    throw NotAmong(option,
-                   preset,
-                   {"datacenter", "wan", "ns3:datacenter", "ns3:wan", "roce"},
-                   "",
-                   "roce:key=value,... (RDMA over Ethernet)");
+    transport.preset = sockets + transport.preset;
+    transport.sockets = true;
+    return transport;
 }
 
 } // namespace legacy::fabric

@@ -75,6 +75,9 @@ struct Transport
     std::map<std::string, std::string> attributes;
     /// Packets are those of ns-3's sockets, IP and devices; else records of our own (model/tcp/).
     bool sockets = false;
+    /// Most segments of a connection that leave their NIC as one frame, which ports and switches
+    /// forward, mark and count as these segments; 1: each is a frame (model/tcp/tcp-trains.h).
+    int train = 1;
     std::shared_ptr<const RoceSettings> roce; ///< NICs and switches of RoCEv2; nullptr: TCP
     /// Share of a switch port that long flows fill: HPCC's eta with roce:cc=hpcc, else 1.
     double utilisation = 1;
@@ -151,9 +154,12 @@ inline constexpr int64_t kMostMtu = 65535;
 /// option of their own.
 inline constexpr int64_t kUsualMtu = 1500;
 
-/// Returns the preset "datacenter" or "wan", with "ns3:" before it for packets of ns-3's sockets,
-/// or "roce" and "roce:key=value,..." (roce-settings.h). Throws Error naming `option` on anything
-/// else.
+/// The most segments of a train.
+inline constexpr int kLongestTrain = 64;
+
+/// Returns the preset "datacenter" or "wan", which take ":train=N" (Transport::train), with "ns3:"
+/// before it for packets of ns-3's sockets, or "roce" and "roce:key=value,..." (roce-settings.h).
+/// Throws Error naming `option` on anything else.
 Transport MakeTransport(const std::string& text, const std::string& option = "transport");
 
 } // namespace legacy::fabric

@@ -51,6 +51,7 @@ struct TcpAck
 {
     TimeNs now = 0;
     uint32_t acked = 0;        ///< segments that are acknowledged for the first time
+    uint32_t acks = 1;         ///< number of ACKs that came as one
     uint32_t marked = 0;       ///< those of them that switches marked
     TimeNs roundTrip = 0;      ///< of the newest of them; 0: none, as they were sent twice
     uint64_t acknowledged = 0; ///< byte up to which all have arrived

@@ -45,7 +45,8 @@ class HyStart
             return true;
         }
         m_currentRound = std::min(m_currentRound, ack.roundTrip);
-        if (++m_samples >= kRoundTripSamples)
+        m_samples += ack.acks;
+        if (m_samples >= kRoundTripSamples)
         {
             Judge();
         }

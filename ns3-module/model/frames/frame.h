@@ -29,8 +29,8 @@ enum class FrameKind : uint8_t
     Pause, ///< a PFC frame, for one link
 };
 
-/// A Frame is a record of a frame of RoCEv2 or PFC, without its bytes. A frame of data may also
-/// stand for a train: consecutive frames of a message, which leave each port without a gap.
+/// A Frame is a record of a frame of RoCEv2, TCP or PFC, without its bytes. It may also stand for a
+/// train: consecutive frames of a message, or ACKs, which leave each port without a gap.
 struct Frame
 {
     /// Stands for no frame, and marks the end of a list.
@@ -49,7 +49,9 @@ struct Frame
     int32_t wire{0};      //!< bytes on the wire, with preamble and gap
     int32_t payload{0};   //!< data: payload; ACK: wire bytes of the frame it answers; Pause: quanta
     uint32_t records{kNone}; //!< telemetry
-    uint32_t ahead{kNone}; //!< ACK, NAK: the frame it answers is psn + ahead; data: 0 if sent again
+    /// RoCEv2, ACK and NAK: the frame it answers is psn + ahead, data: 0 if sent again; TCP, ACK: 0
+    /// if segments that it answers met a queue.
+    uint32_t ahead{kNone};
     uint16_t hop{0};       //!< number of links of its way that it has passed
     /// Port of the switch, as its number among the node's links, through which the frame came and
     /// whose buffer it uses.

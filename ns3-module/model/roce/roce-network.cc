@@ -211,13 +211,17 @@ uint32_t RoceNetwork::Pick(DirectedLink link, Picoseconds& from)
         return control;
     }
     from = std::max(from, port.pause.Resumed());
-    // If a NIC sends through the port of a switch, both take turns.
-    const bool nicFirst = port.data && m_ends->IsReady(link);
+    // If a NIC sends through a port with a queue, both take turns, as many frames each.
+    const bool nicFirst = port.turns == 0 && m_ends->IsReady(link);
     uint32_t frame = nicFirst ? Frame::kNone : PickQueued(link, RoceClass::Data, from);
-    port.data = frame != Frame::kNone;
-    if (frame == Frame::kNone)
+    if (frame != Frame::kNone)
+    {
+        port.turns = std::max(0, port.turns - m_frames[frame].frames);
+    }
+    else
     {
         frame = m_ends->Next(link, from);
+        port.turns = frame != Frame::kNone ? m_frames[frame].frames : 1;
         if (frame != Frame::kNone)
         {
             from = m_frames[frame].sent;
@@ -286,7 +290,7 @@ void RoceNetwork::Send(DirectedLink link, uint32_t frame, Picoseconds start)
     sent.at = port.free + (sent.kind == FrameKind::Pause ? port.wireDelay : port.delay);
     if (sent.frames > 1)
     {
-        sent.at -= HeadStart(link, sent);
+        sent.at = std::max(sent.at - HeadStart(link, sent), RoceNow());
     }
     ScheduleRoce(this, sent.at, RoceEventKind::Arrive, static_cast<uint32_t>(link), frame);
 }
@@ -300,7 +304,8 @@ Picoseconds RoceNetwork::HeadStart(DirectedLink link, const Frame& train) const
     {
         return 0;
     }
-    const int64_t rest = std::max<int64_t>(0, train.wire - m_firstFrame);
+    const int64_t first = train.kind == FrameKind::Ack ? train.wire / train.frames : m_firstFrame;
+    const int64_t rest = std::max<int64_t>(0, train.wire - first);
     return std::min(SerialisationOf(link, rest), SerialisationOf(out, rest));
 }
 
@@ -349,7 +354,7 @@ void RoceNetwork::Forward(DirectedLink link, DirectedLink out, uint32_t frame)
     {
         Serve(m_pauses.Pause(link, m_frames[frame].at));
     }
-    m_switches.OnWaiting(out, frame);
+    m_switches.OnWaiting(link, out, frame);
     SendControl(out, frame);
 }
 

@@ -93,7 +93,7 @@ struct RocePort
     Picoseconds free{0};       //!< time at which the last frame ends
     Picoseconds outUntil{0};   //!< time until which its link is out; 0: it is not out
     bool freeScheduled{false}; //!< an event of kind Free is scheduled
-    bool data{false};          //!< the queue had its turn last, so that a NIC is next
+    int turns{1};              //!< frames that the queue may send before a NIC is next
     std::array<FrameList, fabric::kRoceClasses> queues; //!< frames that wait, by class
     PauseFrame pauseFrame;
     RocePause pause;

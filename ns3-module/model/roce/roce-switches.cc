@@ -51,19 +51,47 @@ RoceSwitches::RoceSwitches(const fabric::Topology* topology,
 
 RoceSwitches::~RoceSwitches() = default;
 
-bool RoceSwitches::IsOverLimit(const RocePort& port,
-                               const fabric::SharedBuffer& buffer,
-                               int64_t bytes) const
+int64_t RoceSwitches::RoomOf(const RocePort& port, const fabric::SharedBuffer& buffer) const
 {
-    const int64_t waiting = port.QueueOf(RoceClass::Data).bytes + bytes;
-    return waiting > buffer.Threshold(m_settings->egressAlpha) ||
-           (port.queueLimit > 0 && waiting > port.queueLimit);
+    const int64_t limit = buffer.Threshold(m_settings->egressAlpha);
+    return (port.queueLimit > 0 ? std::min(limit, port.queueLimit) : limit) -
+           port.QueueOf(RoceClass::Data).bytes;
+}
+
+int64_t RoceSwitches::GrowthOf(DirectedLink link, DirectedLink out, int64_t bytes) const
+{
+    const double slower = static_cast<double>(m_ports[out].line.Rate()) /
+                          static_cast<double>(m_ports[link].line.Rate());
+    return slower < 1 ? static_cast<int64_t>((1 - slower) * static_cast<double>(bytes)) : 0;
+}
+
+bool RoceSwitches::Trim(DirectedLink link, DirectedLink out, Frame& train)
+{
+    const int node = m_topology->To(link);
+    const int64_t each = m_frames.InBuffer(train) / train.frames;
+    const int64_t room = RoomOf(m_ports[out], *m_buffers[node]) - each;
+    if (room < 0)
+    {
+        return false;
+    }
+    const int64_t growth = GrowthOf(link, out, each);
+    const int64_t frames = growth > 0 ? 1 + room / growth : train.frames;
+    if (frames >= train.frames)
+    {
+        return true;
+    }
+    // What ACKs say stays true, as the later ones say it again.
+    m_ports[out].meter.drops += train.frames - frames;
+    train.wire = static_cast<int32_t>(train.wire / train.frames * frames);
+    train.payload = static_cast<int32_t>(train.payload / train.frames * frames);
+    train.marks = static_cast<uint8_t>(std::min<int64_t>(train.marks, frames));
+    train.frames = static_cast<uint8_t>(frames);
+    return true;
 }
 
 RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     Frame& arrived = m_frames[frame];
-    const int64_t bytes = m_frames.InBuffer(arrived);
     const RoceClass of = ClassOf(arrived);
     const bool data = of == RoceClass::Data;
     const RocePort& to = m_ports[out];
@@ -73,11 +101,13 @@ RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out,
         Bite(out, frame);
         return Admission::Dropped;
     }
-    if (data && !m_settings->pfc && IsOverLimit(to, buffer, bytes))
+    if (data && !m_settings->pfc && RoomOf(to, buffer) < m_frames.InBuffer(arrived) &&
+        !Trim(link, out, arrived))
     {
         Drop(out, frame, false);
         return Admission::Dropped;
     }
+    const int64_t bytes = m_frames.InBuffer(arrived);
     const int ingress = m_numbers[link ^ 1];
     if (!buffer.Admit(ingress, of, bytes))
     {
@@ -99,12 +129,13 @@ RoceSwitches::Admission RoceSwitches::Admit(DirectedLink link, DirectedLink out,
     return !far.pausing && buffer.WantsPause(ingress) ? Admission::Pauses : Admission::Taken;
 }
 
-void RoceSwitches::MarkWaiting(DirectedLink out, uint32_t frame)
+void RoceSwitches::MarkWaiting(DirectedLink link, DirectedLink out, uint32_t frame)
 {
     const Frame& arrived = m_frames[frame];
-    const int64_t bytes = m_frames.InBuffer(arrived);
-    const int64_t each = bytes / arrived.frames;
-    Mark(out, frame, m_ports[out].QueueOf(ClassOf(arrived)).bytes + bytes, -each);
+    const int64_t each = m_frames.InBuffer(arrived) / arrived.frames;
+    const int64_t growth = arrived.frames > 1 ? GrowthOf(link, out, each) : 0;
+    const int64_t last = each + (arrived.frames - 1) * growth;
+    Mark(out, frame, m_ports[out].QueueOf(ClassOf(arrived)).bytes + last, -growth);
 }
 
 void RoceSwitches::Drop(DirectedLink link, uint32_t frame, bool lossless)

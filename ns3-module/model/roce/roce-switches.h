@@ -74,14 +74,15 @@ class RoceSwitches
     Admission Admit(DirectedLink link, DirectedLink out, uint32_t frame);
     /**
      * Marks a frame that is about to wait, if frames are marked at that time.
+     * \param link by which the frame has come
      * \param out the port at which it waits
      * \param frame the frame, which was admitted
      */
-    void OnWaiting(DirectedLink out, uint32_t frame)
+    void OnWaiting(DirectedLink link, DirectedLink out, uint32_t frame)
     {
         if (m_settings->markAtEnqueue)
         {
-            MarkWaiting(out, frame);
+            MarkWaiting(link, out, frame);
         }
     }
     /**
@@ -130,10 +131,16 @@ class RoceSwitches
     void AddCounters(fabric::RoceCounters& counters) const;
 
   private:
-    /// Returns whether a port takes no more data, even if its buffer has room.
-    bool IsOverLimit(const RocePort& port, const fabric::SharedBuffer& buffer, int64_t bytes) const;
+    /// Returns the bytes of data that a port still takes, even if its buffer has more room.
+    int64_t RoomOf(const RocePort& port, const fabric::SharedBuffer& buffer) const;
     void Drop(DirectedLink link, uint32_t frame, bool lossless);
-    void MarkWaiting(DirectedLink out, uint32_t frame);
+    void MarkWaiting(DirectedLink link, DirectedLink out, uint32_t frame);
+    /// Returns by how many bytes a port's queue grows with each frame of a train: those that it
+    /// cannot send until the next one has arrived.
+    int64_t GrowthOf(DirectedLink link, DirectedLink out, int64_t bytes) const;
+    /// Removes the frames of a train for which a port's queue has no room. Returns false if none is
+    /// left.
+    bool Trim(DirectedLink link, DirectedLink out, Frame& train);
     /// Marks frames by the queue length that each sees: `queued` bytes for the last one, `step`
     /// more for the one before, and so on.
     void Mark(DirectedLink link, uint32_t frame, int64_t queued, int64_t step);

@@ -9,6 +9,7 @@
 #include "fabric/tcp/controls.h"
 #include "model/packet-network.h"
 #include "model/path-rules.h"
+#include "tcp-trains.h"
 
 #include <algorithm>
 
@@ -80,6 +81,7 @@ const fabric::Topology* Checked(const fabric::Topology* topology,
                 "nothing beside packets of our own; ns3:datacenter and ns3:wan have those of ns-3");
         }
     }
+    TcpTrains::Check(*topology, transport);
     return topology;
 }
 

@@ -54,6 +54,14 @@ class SegmentCarrier : public ScheduledCarrier, private RoceEnds
     }
 
     /**
+     * \return parameters of connections and queues
+     */
+    const fabric::Transport& GetTransport() const
+    {
+        return m_transport;
+    }
+
+    /**
      * \param frame that its first port begins to send
      * \return its content, but for the time
      */

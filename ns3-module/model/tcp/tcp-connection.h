@@ -7,6 +7,7 @@
 #include "fabric/engine/connection.h"
 #include "fabric/engine/flow-graph.h"
 #include "fabric/tcp/congestion.h"
+#include "model/frames/frame.h"
 #include "model/frames/ring-buffer.h"
 #include "model/frames/turns.h"
 #include "model/frames/way.h"
@@ -74,6 +75,23 @@ enum class TcpStage : uint8_t
     Open,
 };
 
+/// A TcpTrain has what a connection knows for trains of segments.
+struct TcpTrain
+{
+    Picoseconds quiet{0};   //!< most time from a segment's start to its arrival without a queue
+    Picoseconds slowest{0}; //!< time of a full segment on the slowest link of its way
+    bool speedsUp{false};   //!< a link is faster than one before it
+    bool queued{false};     //!< the receiver: a segment that it has not answered met a queue
+    uint64_t from{0};       //!< trains may leave once all bytes below are acknowledged
+    uint64_t end{0};        //!< end of the last train
+
+    /// Returns whether a frame that has arrived met a queue.
+    bool IsLate(const Frame& data) const
+    {
+        return data.at - data.sent > quiet + (data.frames - 1) * slowest;
+    }
+};
+
 /// A TcpConnection has both ends of a connection that carries messages in one direction.
 struct TcpConnection
 {
@@ -103,6 +121,7 @@ struct TcpConnection
     fabric::ConnectionName name;
     RingBuffer<Message> messages;
     std::unique_ptr<fabric::TcpCongestion> control;
+    std::unique_ptr<TcpTrain> train; //!< null: each segment is a frame
 
     // The sender. Counts are of segments.
     uint64_t queued{0};  //!< end of the last message in the stream

@@ -7,6 +7,7 @@
 #include "fabric/tcp/controls.h"
 #include "model/path-rules.h"
 #include "model/roce/roce-event.h"
+#include "tcp-trains.h"
 
 #include <algorithm>
 
@@ -48,6 +49,7 @@ uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
         connection->forth.Find(m_topology, name);
         connection->back.Find(m_topology, {name.destination, name.source, name.id});
     }
+    connection->train = TcpTrains::Make(m_topology, m_transport, forth);
     connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);
     connection->window.segments = static_cast<uint32_t>(m_transport.initialWindow);
     connection->lastArrival = RoceNow();

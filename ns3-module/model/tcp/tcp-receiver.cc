@@ -64,28 +64,47 @@ void TcpReceiver::OnData(uint32_t frame)
 {
     const Frame& data = m_network.Frames()[frame];
     const uint32_t number = data.pair;
-    const Picoseconds at = data.at;
-    const Picoseconds sent = data.sent;
     TcpConnection& connection = m_connections(number);
+    Answers answers;
     if (data.payload == 0) // a SYN
     {
-        Answer(number, at, sent, true);
+        Count(connection, answers);
+        Answer(number, data.at, data.sent, answers, true);
         return;
     }
-    const bool marked = data.marks > 0;
-    if (m_everyMark && marked != connection.congested)
+    if (connection.train && connection.train->IsLate(data))
     {
-        if (connection.unanswered > 0)
+        connection.train->queued = true;
+    }
+    const auto bytes = static_cast<uint64_t>(data.payload / data.frames);
+    TcpRange range{data.psn, data.psn + bytes};
+    for (int i = 0; i < data.frames; ++i)
+    {
+        Take(data, range, i >= data.frames - data.marks, i == 0, answers);
+        range = {range.end, range.end + bytes};
+    }
+    Answer(number, data.at, data.sent, answers, false);
+    if (connection.unanswered > 0)
+    {
+        Delay(number, data.at);
+    }
+    Deliver(number, data.at);
+}
+
+void TcpReceiver::Take(const Frame& data, TcpRange range, bool marked, bool first, Answers& answers)
+{
+    TcpConnection& connection = m_connections(data.pair);
+    const bool reduced = first && data.wantsAck;
+    const bool congested = marked || (!m_everyMark && connection.congested && !reduced);
+    if (congested != connection.congested)
+    {
+        if (m_everyMark && connection.unanswered > 0)
         {
-            Answer(number, at, sent);
+            Count(connection, answers);
         }
-        connection.congested = marked;
+        Answer(data.pair, data.at, data.sent, answers, false);
+        connection.congested = congested;
     }
-    else if (!m_everyMark)
-    {
-        connection.congested = marked || (connection.congested && !data.wantsAck);
-    }
-    const TcpRange range{data.psn, data.psn + static_cast<uint64_t>(data.payload)};
     const bool old = range.end <= connection.expected;
     const bool early = range.begin > connection.expected;
     const bool fills = !old && Place(connection, range);
@@ -97,13 +116,8 @@ void TcpReceiver::OnData(uint32_t frame)
     if (old || early || fills ||
         connection.unanswered >= static_cast<uint32_t>(m_transport.segmentsPerAck))
     {
-        Answer(number, at, sent);
+        Count(connection, answers);
     }
-    else
-    {
-        Delay(number, at);
-    }
-    Deliver(number, at);
 }
 
 std::vector<TcpRange> TcpReceiver::RangesOf(const fabric::IntRecord* records)
@@ -117,8 +131,25 @@ std::vector<TcpRange> TcpReceiver::RangesOf(const fabric::IntRecord* records)
     return ranges;
 }
 
-void TcpReceiver::Answer(uint32_t number, Picoseconds at, Picoseconds sent, bool opens)
+void TcpReceiver::Count(TcpConnection& connection, Answers& answers) const
 {
+    const std::size_t told = std::min(kRanges, connection.ahead.size());
+    ++answers.count;
+    answers.wire += m_transport.ackBytes + SackBytes(told);
+    connection.unanswered = 0;
+    connection.answerAt = 0;
+}
+
+void TcpReceiver::Answer(uint32_t number,
+                         Picoseconds at,
+                         Picoseconds sent,
+                         Answers& answers,
+                         bool opens)
+{
+    if (answers.count == 0)
+    {
+        return;
+    }
     TcpConnection& connection = m_connections(number);
     FramePool& frames = m_network.Frames();
     const uint32_t taken = frames.Take();
@@ -133,18 +164,28 @@ void TcpReceiver::Answer(uint32_t number, Picoseconds at, Picoseconds sent, bool
             records[i].queuedBytes = i < told ? static_cast<int64_t>(connection.ahead[i].end) : 0;
         }
     }
+    const DirectedLink link = connection.way.FirstBack();
     Frame& answer = frames[taken];
     answer.kind = FrameKind::Ack;
     answer.pair = number;
     answer.psn = connection.expected;
-    answer.marks = connection.congested ? 1 : 0;
+    answer.frames = answers.count;
+    answer.marks = connection.congested ? answers.count : 0;
     answer.at = at;
     answer.sent = sent;
     answer.wantsAck = opens;
-    answer.wire = m_transport.ackBytes + SackBytes(told) + (opens ? kSynOptionBytes : 0);
-    connection.unanswered = 0;
-    connection.answerAt = 0;
-    m_network.SendControl(connection.way.FirstBack(), taken);
+    answer.wire = answers.wire + (opens ? kSynOptionBytes : 0);
+    if (answers.count > 1)
+    {
+        // The last of them leaves when it would leave alone, if the port is free.
+        answer.at -= m_network.SerialisationOf(link, answers.wire - answers.wire / answers.count);
+    }
+    if (connection.train && std::exchange(connection.train->queued, false))
+    {
+        answer.ahead = 0;
+    }
+    answers = {};
+    m_network.SendControl(link, taken);
 }
 
 void TcpReceiver::Delay(uint32_t number, Picoseconds at)
@@ -176,7 +217,10 @@ void TcpReceiver::OnTimer(uint32_t number)
         m_network.Schedule(connection.answerAt, RoceEventKind::Control, number);
         return;
     }
-    Answer(number, connection.answerAt, connection.answerAt);
+    const Picoseconds due = connection.answerAt;
+    Answers answers;
+    Count(connection, answers);
+    Answer(number, due, due, answers, false);
 }
 
 void TcpReceiver::Deliver(uint32_t number, Picoseconds at)

@@ -20,7 +20,8 @@ namespace packet
  * \ingroup legacy
  * The receiving ends of all connections. An ACK answers each n-th segment, or the first one after
  * a delay, and at once what is out of order (RFC 5681, section 4.2), with up to three ranges of
- * SACK (RFC 2018). Applications read at once.
+ * SACK (RFC 2018). Applications read at once. A train is answered by the ACKs that its segments
+ * would have, which leave as one frame when the last of them would leave.
  */
 class TcpReceiver
 {
@@ -54,7 +55,19 @@ class TcpReceiver
   private:
     /// Adds what has arrived beyond a gap. Returns true if a gap was filled.
     static bool Place(TcpConnection& connection, TcpRange range);
-    void Answer(uint32_t number, Picoseconds at, Picoseconds sent, bool opens = false);
+    /// ACKs that leave together, as they answer the segments of a train.
+    struct Answers
+    {
+        uint8_t count{0};
+        int32_t wire{0};
+    };
+
+    /// Takes one of the segments of a frame. `first`: it is the first of them.
+    void Take(const Frame& data, TcpRange range, bool marked, bool first, Answers& answers);
+    /// Adds the ACK of what is not answered to those that are to leave.
+    void Count(TcpConnection& connection, Answers& answers) const;
+    /// Sends ACKs, if there are any. `at`: arrival of the last segment that they answer.
+    void Answer(uint32_t number, Picoseconds at, Picoseconds sent, Answers& answers, bool opens);
     void Delay(uint32_t number, Picoseconds at);
     void Deliver(uint32_t number, Picoseconds at);
 

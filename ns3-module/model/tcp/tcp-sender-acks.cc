@@ -195,6 +195,10 @@ void TcpSender::OnAck(uint32_t frame)
     {
         return;
     }
+    if (connection.train)
+    {
+        m_trains.NoteStall(connection, ack.at);
+    }
     Told told;
     told.at = ack.at;
     connection.probeNow = false; // what a probe would ask for is there
@@ -215,7 +219,12 @@ void TcpSender::OnAck(uint32_t frame)
     FindLosses(connection, told.at, told);
     EndPhase(connection);
     const bool calm = connection.phase == TcpPhase::Open || connection.phase == TcpPhase::Disorder;
+    if (connection.train && (!calm || ack.ahead == 0))
+    {
+        m_trains.Restart(connection);
+    }
     TcpAck event;
+    event.acks = ack.frames;
     event.now = told.at / kPicosecondsPerNs;
     event.acked = told.delivered;
     event.marked = ack.marks > 0 ? told.delivered : 0;
@@ -247,6 +256,12 @@ void TcpSender::OnAck(uint32_t frame)
     }
     else if (told.advanced && MayGrow(connection))
     {
+        if (ack.frames > 1 && !connection.limited)
+        {
+            // The first of these ACKs would let it grow no further.
+            event.acked =
+                std::min(event.acked, 2 * connection.mostUsed - connection.window.segments);
+        }
         connection.control->Grow(connection.window, event);
     }
     SetTimer(number, told.at);

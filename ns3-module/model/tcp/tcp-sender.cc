@@ -23,6 +23,7 @@ TcpSender::TcpSender(std::size_t links,
       m_network(*network),
       m_connections(std::move(connections)),
       m_listener(listener),
+      m_trains(transport, network),
       m_queue(queue),
       m_nics(links)
 {
@@ -187,7 +188,7 @@ void TcpSender::List(uint32_t number, Picoseconds ready)
 {
     TcpConnection& connection = m_connections(number);
     connection.ready = std::max(connection.ready, ready);
-    NoteUse(connection);
+    NoteUse(connection, ready);
     if (m_queue.on)
     {
         Push(number, false);
@@ -275,7 +276,7 @@ uint32_t TcpSender::Next(DirectedLink link, Picoseconds free)
             Await(number);
             continue;
         }
-        const uint32_t frame = Send(number, free);
+        const uint32_t frame = Send(number, free, nic.head == TcpConnection::kNone);
         if (MaySend(connection))
         {
             Append(number);
@@ -289,7 +290,7 @@ uint32_t TcpSender::Next(DirectedLink link, Picoseconds free)
     return Frame::kNone;
 }
 
-uint32_t TcpSender::Make(uint32_t number, TcpSegment& segment, Picoseconds start)
+uint32_t TcpSender::Make(uint32_t number, const TcpSegment& segment, Picoseconds start)
 {
     const uint32_t taken = m_network.Frames().Take();
     Frame& frame = m_network.Frames()[taken];
@@ -299,7 +300,6 @@ uint32_t TcpSender::Make(uint32_t number, TcpSegment& segment, Picoseconds start
     frame.wire = static_cast<int32_t>(segment.bytes) + m_transport.headerBytes +
                  (segment.bytes == 0 ? kSynOptionBytes : 0);
     frame.sent = frame.at = start;
-    segment.sent = start;
     return taken;
 }
 
@@ -315,10 +315,47 @@ uint32_t TcpSender::SendSyn(uint32_t number, Picoseconds free)
     return frame;
 }
 
-uint32_t TcpSender::Send(uint32_t number, Picoseconds free)
+uint32_t TcpSender::AddNew(TcpConnection& connection, Picoseconds start) const
+{
+    TcpSegment fresh;
+    fresh.begin = connection.next;
+    fresh.bytes = static_cast<uint32_t>(std::min<uint64_t>(
+        connection.queued - connection.next, static_cast<uint64_t>(m_transport.segmentBytes)));
+    if (connection.segments.empty())
+    {
+        connection.waitsFrom = start;
+        connection.firstSent = connection.deliveredAt = start;
+        if (connection.train)
+        {
+            m_trains.Restart(connection);
+        }
+    }
+    connection.segments.push_back(fresh);
+    connection.next += fresh.bytes;
+    return connection.End() - 1;
+}
+
+void TcpSender::OnSent(uint32_t number, uint32_t segment, int64_t wire, Picoseconds start)
+{
+    TcpConnection& connection = m_connections(number);
+    connection.lastSent = start;
+    ++connection.reducedSent;
+    TcpSegment& sent = connection.SegmentOf(segment);
+    sent.sent = start;
+    sent.delivered = connection.delivered;
+    sent.deliveredAt = connection.deliveredAt;
+    sent.firstSent = connection.firstSent;
+    sent.starved = connection.starvedTo > 0;
+    Pace(connection, wire, start);
+    Link(connection, segment);
+    NoteUse(connection, start);
+}
+
+uint32_t TcpSender::Send(uint32_t number, Picoseconds free, bool alone)
 {
     TcpConnection& connection = m_connections(number);
     const Picoseconds start = std::max(free, connection.ready);
+    const uint32_t most = connection.train ? m_trains.Longest(connection, alone) : 1;
     const bool probe = std::exchange(connection.probeNow, false);
     const bool old = probe ? !HasNew(connection) : HasLost(connection);
     uint32_t segment = probe ? connection.End() - 1 : connection.nextLost;
@@ -343,18 +380,7 @@ uint32_t TcpSender::Send(uint32_t number, Picoseconds free)
     }
     else
     {
-        segment = connection.End();
-        TcpSegment fresh;
-        fresh.begin = connection.next;
-        fresh.bytes = static_cast<uint32_t>(std::min<uint64_t>(
-            connection.queued - connection.next, static_cast<uint64_t>(m_transport.segmentBytes)));
-        if (connection.segments.empty())
-        {
-            connection.waitsFrom = start;
-            connection.firstSent = connection.deliveredAt = start;
-        }
-        connection.segments.push_back(fresh);
-        connection.next += fresh.bytes;
+        segment = AddNew(connection, start);
     }
     if (probe)
     {
@@ -363,26 +389,49 @@ uint32_t TcpSender::Send(uint32_t number, Picoseconds free)
         connection.probeEnd = connection.next;
         connection.waitsFrom = start; // the retransmission timer starts with it (section 7.3)
     }
-    connection.lastSent = start;
-    ++connection.reducedSent;
-    TcpSegment& sent = connection.SegmentOf(segment);
-    sent.delivered = connection.delivered;
-    sent.deliveredAt = connection.deliveredAt;
-    sent.firstSent = connection.firstSent;
-    sent.starved = connection.starvedTo > 0;
-    const uint32_t frame = Make(number, sent, start);
-    Pace(connection, m_network.Frames()[frame].wire, start);
-    m_network.Frames()[frame].wantsAck = !old && std::exchange(connection.reduced, false);
-    Link(connection, segment);
-    NoteUse(connection);
+    const uint32_t taken = Make(number, connection.SegmentOf(segment), start);
+    Frame& frame = m_network.Frames()[taken];
+    OnSent(number, segment, frame.wire, start);
+    frame.wantsAck = !old && std::exchange(connection.reduced, false);
+    if (most > 1)
+    {
+        Grow(number, taken, most);
+    }
     SetTimer(number, start);
-    return frame;
+    return taken;
 }
 
-void TcpSender::NoteUse(TcpConnection& connection)
+void TcpSender::Grow(uint32_t number, uint32_t taken, uint32_t most)
 {
-    const uint32_t out = connection.segments.size();
-    const bool limited = connection.InFlight() >= connection.window.segments;
+    TcpConnection& connection = m_connections(number);
+    Frame& frame = m_network.Frames()[taken];
+    const auto wire = static_cast<int32_t>(m_transport.FrameBytes());
+    while (frame.frames < most && m_trains.MayAdd(connection))
+    {
+        const Picoseconds start =
+            frame.sent + m_network.SerialisationOf(connection.way.First(), frame.wire);
+        const uint32_t segment = AddNew(connection, start);
+        connection.train->end = connection.next;
+        OnSent(number, segment, wire, start);
+        frame.payload += m_transport.segmentBytes;
+        frame.wire += wire;
+        ++frame.frames;
+    }
+}
+
+void TcpSender::NoteUse(TcpConnection& connection, Picoseconds at)
+{
+    uint32_t early = 0;
+    if (connection.train && connection.acked < connection.train->end)
+    {
+        if (connection.lastSent > at)
+        {
+            return; // a train has not left completely
+        }
+        early = TcpTrains::Early(connection, at);
+    }
+    const uint32_t out = connection.segments.size() - early;
+    const bool limited = connection.InFlight() >= connection.window.segments + early;
     if (connection.acked >= connection.usageEnd || limited ||
         (!connection.limited && out > connection.mostUsed))
     {

@@ -8,6 +8,7 @@
 #include "model/carrier.h"
 #include "model/roce/roce-network.h"
 #include "tcp-connection.h"
+#include "tcp-trains.h"
 
 #include <functional>
 #include <vector>
@@ -144,22 +145,29 @@ class TcpSender
     };
 
     void Append(uint32_t number);
-    uint32_t Send(uint32_t number, Picoseconds free);
+    /// Sends a segment, or a train of new ones. `alone`: no other connection may send now.
+    uint32_t Send(uint32_t number, Picoseconds free, bool alone = false);
     bool HasRoom(DirectedLink link) const; //!< in the NIC's queue
     /// Puts what it may send into the NIC's queue. `served`: the port is being served.
     void Push(uint32_t number, bool served);
     void OnRefused(uint32_t number);
     uint32_t SendSyn(uint32_t number, Picoseconds free);
     void ServeSyn(uint32_t number); //!< lets its NIC send the SYN
+    /// Adds a new segment to those that were sent, and returns its number.
+    uint32_t AddNew(TcpConnection& connection, Picoseconds start) const;
+    /// Notes that a segment leaves.
+    void OnSent(uint32_t number, uint32_t segment, int64_t wire, Picoseconds start);
+    /// Lets the frame of a new segment grow into a train.
+    void Grow(uint32_t number, uint32_t frame, uint32_t most);
     /// Makes the frame of a segment.
-    uint32_t Make(uint32_t number, TcpSegment& segment, Picoseconds start);
+    uint32_t Make(uint32_t number, const TcpSegment& segment, Picoseconds start);
     bool HasNew(const TcpConnection& connection) const; //!< and the receiver has room for it
     bool HasLost(TcpConnection& connection) const;      //!< a lost segment is not in flight
     bool HasToSend(TcpConnection& connection) const;    //!< and room in its window
     bool MaySend(TcpConnection& connection) const;      //!< as its pace allows, too
     void Await(uint32_t number);                        //!< waits for the time that its pace allows
     void Pace(TcpConnection& connection, int64_t wire, Picoseconds start) const;
-    static void NoteUse(TcpConnection& connection);
+    static void NoteUse(TcpConnection& connection, Picoseconds at);
     static bool MayGrow(const TcpConnection& connection);
 
     static void Link(TcpConnection& connection, uint32_t segment);
@@ -191,6 +199,7 @@ class TcpSender
     RoceNetwork& m_network;
     std::function<TcpConnection&(uint32_t)> m_connections;
     CarrierListener* m_listener;
+    const TcpTrains m_trains;
     const NicQueue m_queue;
     std::vector<Nic> m_nics;
     uint64_t m_resent{0};

@@ -98,6 +98,7 @@ TEST(Transport, FingerprintSeesEveryField) {
   };
   EXPECT_TRUE(insert([](Transport& t) { t.congestionControl.push_back('x'); }));
   EXPECT_TRUE(insert([](Transport& t) { t.sockets = true; }));
+  EXPECT_TRUE(insert([](Transport& t) { t.train = 8; }));
   EXPECT_TRUE(insert([](Transport& t) { t.ecn = false; }));
   EXPECT_TRUE(insert([](Transport& t) { t.segmentBytes = 1; }));
   EXPECT_TRUE(insert([](Transport& t) { t.headerBytes = 1; }));
@@ -126,6 +127,19 @@ TEST(Transport, PresetsByName) {
   const Transport sockets = MakeTransport("ns3:wan");
   EXPECT_FALSE(sockets.HasFrames());
   EXPECT_EQ(sockets.congestionControl, wan.congestionControl);
+  const Transport trains = MakeTransport("wan:train=8");
+  EXPECT_EQ(trains.train, 8);
+  EXPECT_EQ(trains.preset, "wan");
+  EXPECT_EQ(MakeTransport("datacenter:train=1").Fingerprint(), Transport().Fingerprint());
+  const auto refused = [](const std::string& text) {
+    return MessageOf([&] { MakeTransport(text); });
+  };
+  EXPECT_EQ(refused("datacenter:train=65"),
+            "transport: train: got '65'; allowed: an integer from 1 to 64");
+  EXPECT_EQ(refused("wan:trains=8"), "transport: unknown key of wan: got 'trains'; allowed: train");
+  EXPECT_EQ(refused("ns3:wan:train=8"),
+            "transport: train: got '8'; allowed: 1 with ns3:, whose devices send each packet by "
+            "itself");
   for (const std::string odd : {"ns3:roce", "ns3:ns3:wan"}) {
     EXPECT_EQ(MessageOf([&] { MakeTransport(odd); }),
               "transport: got '" + odd + "'; allowed: ns3:datacenter, ns3:wan");
