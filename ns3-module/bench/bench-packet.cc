@@ -190,6 +190,12 @@ BENCHMARK_CAPTURE(RingAllReduce, fat_tree, "fat-tree:k=4", "datacenter")
     ->UseManualTime()
     ->Iterations(1)
     ->Unit(benchmark::kSecond);
+BENCHMARK_CAPTURE(RingAllReduce, fat_tree_trains, "fat-tree:k=4", "datacenter:train=8")
+    ->Arg(1448)
+    ->Arg(8900)
+    ->UseManualTime()
+    ->Iterations(1)
+    ->Unit(benchmark::kSecond);
 BENCHMARK_CAPTURE(RingAllReduce, fat_tree_sockets, "fat-tree:k=4", "ns3:datacenter")
     ->Arg(1448)
     ->Arg(8900)

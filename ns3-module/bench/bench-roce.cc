@@ -114,9 +114,9 @@ void Print(const std::string& name, const Ring& ring, const std::string& aim)
     std::fflush(stdout);
 }
 
-fabric::Transport Tcp(int segment)
+fabric::Transport Tcp(int segment, const std::string& preset = "datacenter")
 {
-    fabric::Transport transport = fabric::MakeTransport("datacenter");
+    fabric::Transport transport = fabric::MakeTransport(preset);
     transport.segmentBytes = segment;
     return transport;
 }
@@ -148,6 +148,9 @@ void Rings()
         Print("the same, TCP, segments of " + std::to_string(segment), ring, "");
         slowest = std::max(slowest, ring.frames / ring.seconds);
     }
+    Print("the same, TCP, segments of 4096, `datacenter:train=8`",
+          RunRing(Fabric("fat-tree:k=4", 16, Tcp(4096, "datacenter:train=8"))),
+          "");
     std::printf("| 128 workers, k=8 fat-tree, `roce`: 7 M frames x links, so about %.1f s | ",
                 7e6 / fastest);
     std::fflush(stdout);

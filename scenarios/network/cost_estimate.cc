@@ -170,8 +170,9 @@ void CostEstimate::Add(const Messages& messages, const Path& path, double runs) 
     beyond_ += runs * TcpSeconds(messages, path);
     return;
   }
-  // The queue pairs of a host take turns frame by frame, so few trains form if there are many.
-  const double train = messages.at_once > 1 || !transport.roce ? 1 : transport.roce->train;
+  // What is ready at a host takes turns frame by frame, so few trains form if there is much.
+  const double longest = transport.roce ? transport.roce->train : transport.train;
+  const double train = messages.at_once > 1 ? 1 : longest;
   const double cold =
       transport.roce ? 1 : std::min(1.0, messages.bytes / transport.segmentBytes / kCachedMessage);
   const double slowdown =

@@ -35,6 +35,8 @@ CASES = [
     TCP + "topo=star workers=128 bytes=1KB collective=direct-allgather",
     TCP + "topo=fat-tree workers=128 bytes=50KB collective=direct-allgather",
     TCP + "topo=star workers=128 bytes=10KB collective=direct-allgather connections=cold",
+    TCP + "topo=fat-tree workers=16 bytes=200MB transport=datacenter:train=4",
+    TCP + "topo=fat-tree workers=16 bytes=400MB transport=datacenter:train=16",
     WAN + FAT + "bandwidth=10Gbps delay=50ms bytes=1GB",
     WAN + FAT + "bandwidth=10Gbps delay=50ms bytes=1GB connections=cold",
     WAN + FAT + "bandwidth=1Gbps delay=5ms bytes=1GB",

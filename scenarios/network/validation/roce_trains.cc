@@ -1,8 +1,11 @@
-// Checks of RoCEv2 with trains of frames: their times and events, compared with those of single
-// frames.
+// Checks of RoCEv2 and TCP with trains of frames: their times and events, compared with those of
+// single frames.
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/recorded_table.h"
+#include "ns3-module/fabric/topology/placement.h"
+#include "ns3-module/helper/packet-engine-helper.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/validation/roce_checks.h"
 #include "scenarios/network/validation/roce_flows.h"
@@ -11,12 +14,10 @@
 namespace legacy::roce_validation {
 namespace {
 
-using fabric::RoceTrial;
-
 // A TrainCase has flows, or a ring all-reduce, that are run with trains and without them.
 struct TrainCase {
   std::string name;
-  std::string options;
+  std::string transport;
   std::function<fabric::Topology()> topology;  // empty: a ring on a fat-tree
   std::vector<fabric::Flow> flows;
   double tolerance = 0;  // relative tolerance of the time of each flow
@@ -30,8 +31,32 @@ struct TrainRun {
   double events = 0;
 };
 
+// A Burst sends all flows at once, and keeps when each has arrived.
+class Burst : public fabric::FlowGraph {
+ public:
+  explicit Burst(const std::vector<fabric::Flow>& flows) : flows_(flows), arrived_(flows.size()) {
+    for (size_t i = 0; i < flows_.size(); ++i) flows_[i].tag = i;
+  }
+  void OnStart(fabric::FlowSink& sink) override {
+    for (const fabric::Flow& flow : flows_) sink.Send(flow);
+  }
+  void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
+    arrived_[flow.tag] = sink.Now();
+    ++count_;
+  }
+  void OnWake(uint64_t, fabric::FlowSink&) override {}
+  bool Done() const override { return count_ == flows_.size(); }
+  const std::vector<TimeNs>& Arrived() const { return arrived_; }
+
+ private:
+  std::vector<fabric::Flow> flows_;
+  std::vector<TimeNs> arrived_;
+  size_t count_ = 0;
+};
+
 TrainRun RunTrains(const TrainCase& one, const std::string& train) {
-  const std::string transport = "roce:" + one.options + ",train=" + train;
+  const bool options = one.transport.find(':') != std::string::npos;
+  const std::string transport = one.transport + (options ? "," : ":") + "train=" + train;
   if (!one.topology) {
     const Experiment experiment = ExperimentOf(
         {"topo=fat-tree:k=4 workers=16 bandwidth=100Gbps delay=1us bytes=44.7MB transport=" +
@@ -40,10 +65,18 @@ TrainRun RunTrains(const TrainCase& one, const std::string& train) {
     const Measurement result = Measure(Prepare(experiment), {}).front();
     return {{result.Time()}, static_cast<double>(result.timing.counters.events)};
   }
-  RoceTrial trial(one.topology(), transport);
-  for (const fabric::Flow& flow : one.flows) trial.Send(flow);
-  trial.RunUntil();
-  return {trial.Arrived(), static_cast<double>(trial.Counters().events)};
+  const fabric::Topology topology = one.topology();
+  const fabric::Placement placement =
+      fabric::MakePlacement({"packed", static_cast<int>(topology.Hosts().size())}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport(transport);
+  const auto engine = fabric::MakePacketEngine(request);
+  Burst burst(one.flows);
+  engine->Submit(burst, 0);
+  engine->RunUntil(kNever);
+  return {burst.Arrived(), static_cast<double>(engine->Counters().events)};
 }
 
 // Returns the time of the flow whose time differs most, or the numbers of events.
@@ -71,40 +104,66 @@ std::vector<fabric::Flow> FlowsToOne(int senders, int64_t bytes) {
   return flows;
 }
 
-std::vector<TrainCase> TrainCases() {
-  constexpr int64_t kMb = 1'000'000;
-  const std::string none = "cc=none,ecn=off";
-  const auto star = [](int hosts) {
-    return [hosts] { return fabric::RoceStar(hosts, kRate, kDelay); };
-  };
+constexpr int64_t kMb = 1'000'000;
+
+std::function<fabric::Topology()> Star(int hosts) {
+  return [hosts] { return fabric::RoceStar(hosts, kRate, kDelay); };
+}
+
+std::function<fabric::Topology()> FasterTrunk(int left, int right) {
+  return [=] { return fabric::RoceTrunk(left, right, kRate, 4 * kRate, kDelay); };
+}
+
+std::vector<TrainCase> RoceCases() {
+  const std::string none = "roce:cc=none,ecn=off";
+  const std::string dcqcn = "roce:cc=dcqcn";
   std::vector<fabric::Flow> victim = FlowsToOne(5, 2 * kMb);
   for (fabric::Flow& flow : victim) flow.destination = 6;
   victim.push_back({5, 7, 2 * kMb});
   return {
-      {"one flow of 1 MB, none", none, star(2), {{0, 1, kMb}}, 0.01, 4, true},
-      {"one flow of 100 MB, none", none, star(2), {{0, 1, 100 * kMb}}, 0.01, 4},
+      {"one flow of 1 MB, none", none, Star(2), {{0, 1, kMb}}, 0.01, 4, true},
+      {"one flow of 100 MB, none", none, Star(2), {{0, 1, 100 * kMb}}, 0.01, 4},
       {"one flow of 10 MB over a trunk of four times the rate, none",
        none,
-       [] { return fabric::RoceTrunk(1, 1, kRate, 4 * kRate, kDelay); },
+       FasterTrunk(1, 1),
        {{0, 1, 10 * kMb}},
        0.01,
        4},
-      {"ring all-reduce of 44.7 MB, 16 workers of a k=4 fat-tree, dcqcn",
-       "cc=dcqcn",
-       {},
-       {},
+      {"ring all-reduce of 44.7 MB, 16 workers of a k=4 fat-tree, dcqcn", dcqcn, {}, {}, 0.01, 4},
+      {"15 to 1, 1 MB each, none, 64 MiB", none + ",buffer=64MiB", Star(16), FlowsToOne(15, kMb),
+       0.05, 4, true},
+      {"15 to 1, 1 MB each, none, 4 MiB", none + ",buffer=4MiB", Star(16), FlowsToOne(15, kMb),
+       0.05, 4, true},
+      {"victim of five to one, none, 2 MiB", none + ",buffer=2MiB", FasterTrunk(6, 2), victim, 0.05,
+       4},
+      {"8 to 1, 1 MB each, dcqcn, 32 MiB", dcqcn + ",buffer=32MiB", Star(9), FlowsToOne(8, kMb),
+       0.05, 1},
+      {"8 to 1, 10 MB each, dcqcn, 32 MiB", dcqcn + ",buffer=32MiB", Star(9),
+       FlowsToOne(8, 10 * kMb), 0.05, 1},
+  };
+}
+
+std::vector<TrainCase> TcpCases() {
+  const std::string dctcp = "datacenter";
+  const auto wide = [] { return fabric::RoceStar(2, kGbps, 5 * kMs); };
+  return {
+      {"TCP, one flow of 1 MB", dctcp, Star(2), {{0, 1, kMb}}, 0.01, 4, true},
+      {"TCP, one flow of 100 MB", dctcp, Star(2), {{0, 1, 100 * kMb}}, 0.01, 4},
+      {"TCP, one flow of 10 MB over a trunk of four times the rate",
+       dctcp,
+       FasterTrunk(1, 1),
+       {{0, 1, 10 * kMb}},
        0.01,
        4},
-      {"15 to 1, 1 MB each, none, 64 MiB", none + ",buffer=64MiB", star(16), FlowsToOne(15, kMb),
-       0.05, 4, true},
-      {"15 to 1, 1 MB each, none, 4 MiB", none + ",buffer=4MiB", star(16), FlowsToOne(15, kMb),
-       0.05, 4, true},
-      {"victim of five to one, none, 2 MiB", none + ",buffer=2MiB",
-       [] { return fabric::RoceTrunk(6, 2, kRate, 4 * kRate, kDelay); }, victim, 0.05, 4},
-      {"8 to 1, 1 MB each, dcqcn, 32 MiB", "cc=dcqcn,buffer=32MiB", star(9), FlowsToOne(8, kMb),
-       0.05, 1},
-      {"8 to 1, 10 MB each, dcqcn, 32 MiB", "cc=dcqcn,buffer=32MiB", star(9),
-       FlowsToOne(8, 10 * kMb), 0.05, 1},
+      {"TCP, one flow of 100 MB at 1 Gbit/s over 20 ms, wan",
+       "wan",
+       wide,
+       {{0, 1, 100 * kMb}},
+       0.01,
+       4},
+      {"TCP, ring all-reduce of 44.7 MB, 16 workers of a k=4 fat-tree", dctcp, {}, {}, 0.01, 4},
+      {"TCP, 15 to 1, 1 MB each", dctcp, Star(16), FlowsToOne(15, kMb), 0.01, 1, true},
+      {"TCP, 8 to 1, 10 MB each", dctcp, Star(9), FlowsToOne(8, 10 * kMb), 0.01, 1},
   };
 }
 
@@ -112,7 +171,9 @@ std::vector<TrainCase> TrainCases() {
 
 RoceChecks Trains() {
   RoceChecks checks("train");
-  for (const TrainCase& one : TrainCases()) {
+  std::vector<TrainCase> cases = RoceCases();
+  for (const TrainCase& one : TcpCases()) cases.push_back(one);
+  for (const TrainCase& one : cases) {
     checks.Add(
         "trains: " + one.name, "ns of the flow that differs most",
         FormatFixed(100 * one.tolerance, 0) + " %", 0, [=] { return CompareTrains(one, false); },
