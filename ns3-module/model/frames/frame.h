@@ -52,7 +52,7 @@ struct Frame
     /// RoCEv2, ACK and NAK: the frame it answers is psn + ahead, data: 0 if sent again; TCP, ACK: 0
     /// if segments that it answers met a queue.
     uint32_t ahead{kNone};
-    uint16_t hop{0};       //!< number of links of its way that it has passed
+    uint16_t hop{0}; //!< number of links of its way that it has passed
     /// Port of the switch, as its number among the node's links, through which the frame came and
     /// whose buffer it uses.
     uint16_t ingress{kNoPort};

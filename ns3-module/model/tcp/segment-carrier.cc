@@ -219,7 +219,11 @@ DirectedLink SegmentCarrier::NextLink(const Frame& frame, int node)
 {
     TcpConnection& connection = m_connections[frame.pair];
     const bool data = frame.kind == FrameKind::Data;
-    Turns& turns = data ? connection.forth : connection.back;
+    if (!connection.paths)
+    {
+        return connection.way.At(data, frame.hop, RoceEnds::kWayEnds);
+    }
+    Turns& turns = data ? connection.paths->forth : connection.paths->back;
     if (!turns.Any())
     {
         return connection.way.At(data, frame.hop, RoceEnds::kWayEnds);

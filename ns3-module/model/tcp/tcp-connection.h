@@ -92,6 +92,20 @@ struct TcpTrain
     }
 };
 
+/// TcpPaths have the links that segments, and ACKs, use in turn.
+struct TcpPaths
+{
+    Turns forth;
+    Turns back;
+};
+
+/// TcpGaps have what has arrived beyond bytes that have not.
+struct TcpGaps
+{
+    std::vector<TcpRange> sacked; //!< as the sender knows: ascending, disjoint
+    std::vector<TcpRange> ahead;  //!< as the receiver knows, the newest first
+};
+
 /// A TcpConnection has both ends of a connection that carries messages in one direction.
 struct TcpConnection
 {
@@ -116,12 +130,12 @@ struct TcpConnection
     };
 
     Way way;
-    Turns forth; //!< any: segments take them in the place of the way; and ACKs those back
-    Turns back;
+    std::unique_ptr<TcpPaths> paths; //!< null: frames take the way
     fabric::ConnectionName name;
     RingBuffer<Message> messages;
     std::unique_ptr<fabric::TcpCongestion> control;
     std::unique_ptr<TcpTrain> train; //!< null: each segment is a frame
+    std::unique_ptr<TcpGaps> gaps;   //!< null: nothing is missing
 
     // The sender. Counts are of segments.
     uint64_t queued{0};  //!< end of the last message in the stream
@@ -129,6 +143,7 @@ struct TcpConnection
     uint64_t acked{0};   //!< all bytes below have arrived
     uint64_t highEnd{0}; //!< an ACK of this byte ends the phase
     RingBuffer<TcpSegment> segments;
+    fabric::TcpWindow window;
     uint32_t first{0};                  //!< number of the first of `segments`
     uint32_t oldest{TcpSegment::kNone}; //!< first in the order of sending, of those in flight
     uint32_t newest{TcpSegment::kNone}; //!< last in that order
@@ -136,17 +151,21 @@ struct TcpConnection
     uint32_t sacked{0};
     uint32_t lost{0};
     uint32_t again{0};
-    std::vector<TcpRange> sackedRanges; //!< ascending, disjoint
-    fabric::TcpWindow window;
     TcpPhase phase{TcpPhase::Open};
     TcpStage stage{TcpStage::Closed};
+    uint8_t backoff{0}; //!< time-outs in a row
+    uint8_t atNic{0};   //!< segments in the NIC's queue
     // Proportional rate reduction (RFC 6937).
     uint32_t priorWindow{0};
     uint32_t reducedDelivered{0};
     uint32_t reducedSent{0};
+    uint32_t inBurst{0}; //!< segments of a burst that have left, by the pace
+    // How much of the window is used (Linux: tcp_cwnd_validate).
+    uint32_t mostUsed{0};
+    uint32_t nextListed{kNone}; //!< connection after it in the turns at the NIC
+    uint64_t usageEnd{0};
     // Round trips and losses by time (RFC 6298, RFC 8985).
     TimeNs variation{0};
-    int backoff{0};
     Picoseconds latestSent{0};      //!< of what has arrived, when the latest was sent
     uint64_t latestEnd{0};          //!< its end
     Picoseconds latestRoundTrip{0}; //!< its round trip
@@ -157,41 +176,33 @@ struct TcpConnection
     uint64_t starvedTo{0};      //!< until as many have arrived, the application had too little
     Picoseconds paceAt{0};      //!< time of its next segment by its pace
     Picoseconds paced{0};       //!< time of the one after those that have left
-    uint32_t inBurst{0};        //!< segments of a burst that have left
-    bool wakes{false};          //!< an event for that time was scheduled
     // Timers.
     Picoseconds waitsFrom{0}; //!< the retransmission timer runs from here
     Picoseconds lastSent{0};  //!< when something new was last sent
     Picoseconds reorderAt{0}; //!< 0: nothing was overtaken
     Picoseconds dueAt{0};
-    Picoseconds timerEvent{0}; //!< time of the earliest event of the timer; 0: none
+    Picoseconds timerEvent{0};  //!< time of the earliest event of the timer; 0: none
+    uint64_t probeEnd{0};       //!< end of what was sent when the probe left
+    Picoseconds ready{0};       //!< time from which its next segment may leave
+    Picoseconds lastArrival{0}; //!< of a message; before, when its SYN was first sent
+    int64_t buffer{0};          //!< bytes that may be in flight
+
+    // The receiver.
+    uint64_t expected{0};    //!< all bytes below have arrived
+    Picoseconds answerAt{0}; //!< when a delayed ACK is due; 0: none
+    uint32_t unanswered{0};  //!< segments since the last ACK
+
     Timer due{Timer::None};
+    bool answers{false};     //!< an event for a delayed ACK was scheduled
+    bool congested{false};   //!< ACKs say that segments were marked
+    bool limited{true};      //!< the window is what limits the sender
+    bool wakes{false};       //!< an event for the time of its pace was scheduled
     bool probing{false};     //!< a tail loss probe was sent
     bool probeWasOld{false}; //!< it had been sent before
     bool probeNow{false};    //!< a probe is to leave
     bool reduced{false};     //!< the next new segment says that the window was reduced (CWR)
-    uint64_t probeEnd{0};    //!< end of what was sent when the probe left
-    // How much of the window is used (Linux: tcp_cwnd_validate).
-    uint64_t usageEnd{0};
-    uint32_t mostUsed{0};
-    bool limited{true};
-    // Turns at the NIC.
-    uint32_t nextListed{kNone};
-    uint32_t atNic{0};   //!< segments in the NIC's queue
-    bool retries{false}; //!< it sends again after a time, as the NIC's queue was full
-    bool listed{false};
-    Picoseconds ready{0};    //!< time from which its next segment may leave
-    Picoseconds openedAt{0}; //!< when its SYN was first sent
-    Picoseconds lastArrival{0};
-    int64_t buffer{0}; //!< bytes that may be in flight
-
-    // The receiver.
-    uint64_t expected{0};        //!< all bytes below have arrived
-    std::vector<TcpRange> ahead; //!< what has arrived beyond, the newest first
-    uint32_t unanswered{0};      //!< segments since the last ACK
-    Picoseconds answerAt{0};     //!< when a delayed ACK is due; 0: none
-    Picoseconds answerEvent{0};  //!< time of its earliest event; 0: none
-    bool congested{false};       //!< ACKs say that segments were marked
+    bool retries{false};     //!< it sends again after a time, as the NIC's queue was full
+    bool listed{false};      //!< it is in the turns at the NIC
 
     /// Returns the number of segments on their way.
     uint32_t InFlight() const

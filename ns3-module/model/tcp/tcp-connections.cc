@@ -46,8 +46,9 @@ uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
     connection->buffer = SocketBufferOf(m_topology, m_transport, forth, back);
     if (m_topology.GetMultipath() == fabric::Multipath::Spray)
     {
-        connection->forth.Find(m_topology, name);
-        connection->back.Find(m_topology, {name.destination, name.source, name.id});
+        connection->paths = std::make_unique<TcpPaths>();
+        connection->paths->forth.Find(m_topology, name);
+        connection->paths->back.Find(m_topology, {name.destination, name.source, name.id});
     }
     connection->train = TcpTrains::Make(m_topology, m_transport, forth);
     connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);

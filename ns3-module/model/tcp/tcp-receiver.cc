@@ -27,7 +27,16 @@ TcpReceiver::TcpReceiver(const fabric::Transport* transport,
 
 bool TcpReceiver::Place(TcpConnection& connection, TcpRange range)
 {
-    std::vector<TcpRange>& ahead = connection.ahead;
+    if (!connection.gaps)
+    {
+        if (range.begin <= connection.expected)
+        {
+            connection.expected = std::max(connection.expected, range.end);
+            return false;
+        }
+        connection.gaps = std::make_unique<TcpGaps>();
+    }
+    std::vector<TcpRange>& ahead = connection.gaps->ahead;
     if (range.begin > connection.expected)
     {
         // Ranges that touch become one, at the front: SACK tells the newest first.
@@ -131,9 +140,14 @@ std::vector<TcpRange> TcpReceiver::RangesOf(const fabric::IntRecord* records)
     return ranges;
 }
 
+std::size_t TcpReceiver::ToldOf(const TcpConnection& connection)
+{
+    return connection.gaps ? std::min(kRanges, connection.gaps->ahead.size()) : 0;
+}
+
 void TcpReceiver::Count(TcpConnection& connection, Answers& answers) const
 {
-    const std::size_t told = std::min(kRanges, connection.ahead.size());
+    const std::size_t told = ToldOf(connection);
     ++answers.count;
     answers.wire += m_transport.ackBytes + SackBytes(told);
     connection.unanswered = 0;
@@ -153,15 +167,16 @@ void TcpReceiver::Answer(uint32_t number,
     TcpConnection& connection = m_connections(number);
     FramePool& frames = m_network.Frames();
     const uint32_t taken = frames.Take();
-    const std::size_t told = std::min(kRanges, connection.ahead.size());
+    const std::size_t told = ToldOf(connection);
     if (told > 0)
     {
+        const std::vector<TcpRange>& ahead = connection.gaps->ahead;
         frames.AddRecords(taken);
         fabric::IntRecord* records = frames.RecordsOf(taken);
         for (std::size_t i = 0; i < kRanges; ++i)
         {
-            records[i].sentBytes = i < told ? static_cast<int64_t>(connection.ahead[i].begin) : 0;
-            records[i].queuedBytes = i < told ? static_cast<int64_t>(connection.ahead[i].end) : 0;
+            records[i].sentBytes = i < told ? static_cast<int64_t>(ahead[i].begin) : 0;
+            records[i].queuedBytes = i < told ? static_cast<int64_t>(ahead[i].end) : 0;
         }
     }
     const DirectedLink link = connection.way.FirstBack();
@@ -196,9 +211,8 @@ void TcpReceiver::Delay(uint32_t number, Picoseconds at)
         return;
     }
     connection.answerAt = at + ToPicoseconds(m_transport.delayedAckTimeout);
-    if (connection.answerEvent == 0)
+    if (!std::exchange(connection.answers, true))
     {
-        connection.answerEvent = connection.answerAt;
         m_network.Schedule(connection.answerAt, RoceEventKind::Control, number);
     }
 }
@@ -206,14 +220,14 @@ void TcpReceiver::Delay(uint32_t number, Picoseconds at)
 void TcpReceiver::OnTimer(uint32_t number)
 {
     TcpConnection& connection = m_connections(number);
-    connection.answerEvent = 0;
+    connection.answers = false;
     if (connection.answerAt == 0)
     {
         return;
     }
     if (connection.answerAt > RoceNow())
     {
-        connection.answerEvent = connection.answerAt;
+        connection.answers = true;
         m_network.Schedule(connection.answerAt, RoceEventKind::Control, number);
         return;
     }

@@ -64,6 +64,8 @@ class TcpReceiver
 
     /// Takes one of the segments of a frame. `first`: it is the first of them.
     void Take(const Frame& data, TcpRange range, bool marked, bool first, Answers& answers);
+    /// Returns the number of ranges that an ACK tells now.
+    static std::size_t ToldOf(const TcpConnection& connection);
     /// Adds the ACK of what is not answered to those that are to leave.
     void Count(TcpConnection& connection, Answers& answers) const;
     /// Sends ACKs, if there are any. `at`: arrival of the last segment that they answer.

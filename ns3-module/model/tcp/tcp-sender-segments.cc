@@ -107,10 +107,18 @@ void TcpSender::Acknowledge(TcpConnection& connection, uint64_t end, Told& told)
         told.advanced = true;
         connection.acked = end;
     }
-    std::vector<TcpRange>& ranges = connection.sackedRanges;
+    if (!connection.gaps)
+    {
+        return;
+    }
+    std::vector<TcpRange>& ranges = connection.gaps->sacked;
     while (!ranges.empty() && ranges.front().end <= end)
     {
         ranges.erase(ranges.begin());
+    }
+    if (connection.segments.empty() && connection.gaps->ahead.empty())
+    {
+        connection.gaps.reset();
     }
 }
 
@@ -138,7 +146,7 @@ void TcpSender::MarkRange(TcpConnection& connection, TcpRange range, Told& told)
 void TcpSender::AddRange(TcpConnection& connection, TcpRange range, Told& told)
 {
     range.begin = std::max(range.begin, connection.acked);
-    std::vector<TcpRange>& ranges = connection.sackedRanges;
+    std::vector<TcpRange>& ranges = connection.gaps->sacked;
     auto at =
         std::lower_bound(ranges.begin(),
                          ranges.end(),
@@ -191,7 +199,7 @@ Picoseconds TcpSender::ReorderTime(const TcpConnection& connection)
 {
     constexpr TimeNs kParts = 4; // of a round trip (RFC 8985, section 6.2)
     constexpr TimeNs kSmoothedParts = 8;
-    if (connection.forth.Any())
+    if (connection.paths && connection.paths->forth.Any())
     {
         return ToPicoseconds(
             connection.window.smoothed); // what several paths overtake is late, not lost

@@ -15,7 +15,7 @@ namespace packet
 namespace
 {
 
-constexpr int kMostBackoff = 16;
+constexpr uint8_t kMostBackoff = 16;
 constexpr TimeNs kTick = 1'000'000; ///< of Linux's timers
 constexpr uint32_t kWindowAfterTimeout = 1;
 
@@ -118,7 +118,7 @@ void TcpSender::Expire(uint32_t number, Picoseconds now)
 {
     TcpConnection& connection = m_connections(number);
     m_listener->OnRetransmitTimeout();
-    connection.backoff = std::min(connection.backoff + 1, kMostBackoff);
+    connection.backoff += connection.backoff < kMostBackoff ? 1 : 0;
     connection.waitsFrom = now;
     if (connection.stage == TcpStage::Connecting)
     {

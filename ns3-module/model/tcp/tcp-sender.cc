@@ -43,7 +43,7 @@ void TcpSender::Connect(uint32_t number)
 {
     TcpConnection& connection = m_connections(number);
     connection.stage = TcpStage::Connecting;
-    connection.openedAt = connection.ready = RoceNow();
+    connection.lastArrival = connection.ready = RoceNow();
     connection.probeNow = true;
     ServeSyn(number);
 }
@@ -65,7 +65,7 @@ void TcpSender::ServeSyn(uint32_t number)
 void TcpSender::OnConnected(uint32_t number, Picoseconds at)
 {
     TcpConnection& connection = m_connections(number);
-    const Picoseconds roundTrip = at - connection.openedAt;
+    const Picoseconds roundTrip = at - connection.lastArrival;
     if (connection.backoff == 0)
     {
         Measure(connection, roundTrip / fabric::kPicosecondsPerNs);

@@ -66,8 +66,8 @@ OptionTable<FabricOptions> OptionsOfTransport() {
       Text<&FabricOptions::transport>(
           "network.transport", "--transport", "datacenter|wan|ns3:...|roce",
           "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic), with :train=N for up to N "
-          "segments in a frame, or ns3: before it for packets of ns-3's sockets; or roce[:key=value,...], RDMA over Ethernet "
-          "(docs/network.md)") |
+          "segments in a frame, or ns3: before it for packets of ns-3's sockets; or "
+          "roce[:key=value,...], RDMA over Ethernet (docs/network.md)") |
           kUsual | kReadByClients | kMayFurther,
       Integer<&FabricOptions::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
