@@ -34,6 +34,20 @@ constexpr double kBursts = 3; ///< beside the window: at the sender, receiver, o
 class Bbr : public TcpCongestion
 {
   public:
+    void OnOpen(const TcpWindow& window) override
+    {
+        m_pace = Pace(window);
+    }
+
+    void OnRestart() override
+    {
+        m_restarts = true;
+        if (m_mode == Mode::ProbeRate && Rate() > 0)
+        {
+            m_pace = Rate() * kPaceMargin;
+        }
+    }
+
     void Grow(TcpWindow&, const TcpAck&) override
     {
     }
@@ -75,6 +89,9 @@ class Bbr : public TcpCongestion
         if (m_pace == 0)
         {
             m_pace = Pace(window);
+        }
+        if (m_leastAt == 0)
+        {
             m_leastAt = ack.now;
         }
         Sample(ack);
@@ -193,12 +210,13 @@ class Bbr : public TcpCongestion
             m_least = ack.roundTrip;
             m_leastAt = ack.now;
         }
-        if (old && m_mode != Mode::ProbeRoundTrip)
+        if (old && !m_restarts && m_mode != Mode::ProbeRoundTrip)
         {
             m_mode = Mode::ProbeRoundTrip;
             Keep(window);
             m_probeEnd = 0;
         }
+        m_restarts = m_restarts && ack.acked == 0;
         if (m_mode != Mode::ProbeRoundTrip)
         {
             return;
@@ -323,6 +341,7 @@ class Bbr : public TcpCongestion
     bool m_roundStarts = false;
     bool m_conserves = false;  ///< as much leaves as arrives
     bool m_recovers = false;   ///< it did at the last ACK
+    bool m_restarts = false;   ///< it was idle, and nothing has arrived since
     bool m_probeRound = false; ///< a round trip has passed with few segments in flight
     int m_rounds = 0;          ///< round trips in which the rate has not grown
     uint32_t m_kept = 0;       ///< window before a loss or a probe

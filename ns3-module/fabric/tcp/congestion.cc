@@ -6,6 +6,14 @@
 namespace legacy::fabric
 {
 
+void TcpCongestion::OnOpen(const TcpWindow&)
+{
+}
+
+void TcpCongestion::OnRestart()
+{
+}
+
 void TcpCongestion::OnAck(TcpWindow&, const TcpAck&)
 {
 }

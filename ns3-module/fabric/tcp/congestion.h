@@ -3,6 +3,8 @@
 //
 // A control is the state of one connection. The connection calls
 //
+//   OnOpen     when its handshake has measured a round trip;
+//   OnRestart  before it sends with nothing in flight, as the application had nothing to send;
 //   OnAck      for every ACK that acknowledges something new, by its number or by SACK;
 //   Grow       after it, unless the connection is reducing its window;
 //   Threshold  when it notices losses or marks: the window to which it reduces (RFC 6937);
@@ -69,6 +71,8 @@ class TcpCongestion
   public:
     virtual ~TcpCongestion() = default;
 
+    virtual void OnOpen(const TcpWindow& window);
+    virtual void OnRestart();
     virtual void OnAck(TcpWindow& window, const TcpAck& ack);
     virtual void Grow(TcpWindow& window, const TcpAck& ack) = 0;
     /// Returns the window to which the connection reduces, 2 segments or more.

@@ -70,6 +70,7 @@ void TcpSender::OnConnected(uint32_t number, Picoseconds at)
     {
         Measure(connection, roundTrip / fabric::kPicosecondsPerNs);
     }
+    connection.control->OnOpen(connection.window);
     connection.backoff = 0;
     connection.probeNow = false; // another SYN may have been about to leave
     connection.due = TcpConnection::Timer::None;
@@ -325,6 +326,10 @@ uint32_t TcpSender::AddNew(TcpConnection& connection, Picoseconds start) const
     {
         connection.waitsFrom = start;
         connection.firstSent = connection.deliveredAt = start;
+        if (connection.starvedTo > 0)
+        {
+            connection.control->OnRestart();
+        }
         if (connection.train)
         {
             m_trains.Restart(connection);

@@ -113,6 +113,40 @@ TEST(Congestion, BbrBeginsWithItsWindowInARoundTrip) {
   EXPECT_EQ(bbr->Burst(), 2u);
 }
 
+// The first pace is that of the handshake's round trip, whatever the first ACK measures (Linux:
+// bbr_init_pacing_rate_from_rtt).
+TEST(Congestion, BbrTakesItsFirstPaceFromTheHandshake) {
+  const std::unique_ptr<TcpCongestion> bbr = MakeTcpCongestion("bbr");
+  TcpWindow window;
+  window.segments = 10;
+  window.smoothed = window.least = kMilli;
+  bbr->OnOpen(window);
+  window.smoothed = 40 * kMilli;
+  EXPECT_NEAR(bbr->Pace(window), 2.885 * 10 / 1e-3, 1e-6);
+}
+
+// BBR sends few segments for a while if its least round trip is ten seconds old, but not after a
+// pause, whose first ACK measures it anew (Linux: idle_restart in bbr_update_min_rtt).
+TEST(Congestion, BbrMeasuresRoundTripsAfterAPauseWithoutAProbe) {
+  for (const bool pause : {false, true}) {
+    const std::unique_ptr<TcpCongestion> bbr = MakeTcpCongestion("bbr");
+    TcpWindow window;
+    window.segments = 10;
+    window.smoothed = window.least = kMilli;
+    bbr->OnOpen(window);
+    TcpAck ack;
+    ack.acked = ack.inFlight = 10;
+    ack.roundTrip = kMilli;
+    ack.now = kMilli;
+    bbr->Control(window, ack);
+    if (pause) bbr->OnRestart();
+    ack.now += 11'000 * kMilli;
+    ack.roundTrip = 2 * kMilli;
+    bbr->Control(window, ack);
+    EXPECT_EQ(window.segments <= 4, !pause);
+  }
+}
+
 TEST(Congestion, OthersAreNotOurs) { EXPECT_EQ(MakeTcpCongestion("vegas"), nullptr); }
 
 }  // namespace
