@@ -123,5 +123,27 @@ TEST(Hosts, AFullQueueRefusesDataAndDropsNone) {
   for (const fabric::LinkCounters& link : run.links) EXPECT_EQ(link.drops, 0);
 }
 
+// After a pause of more than a time-out the first 16 segments are answered one by one, the others
+// two at a time (Linux: tcp_event_data_recv, TCP_MAX_QUICKACKS).
+TEST(Hosts, TheFirstSegmentsAfterAPauseAreAnsweredOneByOne) {
+  Scenario scenario = FastStar();
+  scenario.transport = fabric::MakeTransport("wan");
+  ASSERT_EQ(scenario.transport.segmentsPerAck, 2);
+  constexpr int kMore = 100;
+  const int64_t segment = scenario.transport.segmentBytes;
+  const auto packets = [&](int64_t segments) {
+    int64_t sum = 0;
+    for (const fabric::LinkCounters& link :
+         RunFlows(scenario, {{0, 1, segments * segment, 0}}).links) {
+      sum += link.packets;
+    }
+    return sum;
+  };
+  constexpr int kLinks = 2;
+  constexpr int kRuns = 2;  // without a pause between them
+  EXPECT_EQ(packets(6) - packets(5), kLinks * kRuns * 2);
+  EXPECT_EQ(packets(8 + kMore) - packets(8), kLinks * kRuns * kMore * 3 / 2);
+}
+
 }  // namespace
 }  // namespace legacy::packet_test

@@ -154,7 +154,7 @@ struct TcpConnection
     TcpPhase phase{TcpPhase::Open};
     TcpStage stage{TcpStage::Closed};
     uint8_t backoff{0}; //!< time-outs in a row
-    uint8_t atNic{0};   //!< segments in the NIC's queue
+    uint16_t atNic{0};  //!< segments in the NIC's queue
     // Proportional rate reduction (RFC 6937).
     uint32_t priorWindow{0};
     uint32_t reducedDelivered{0};
@@ -190,7 +190,9 @@ struct TcpConnection
     // The receiver.
     uint64_t expected{0};    //!< all bytes below have arrived
     Picoseconds answerAt{0}; //!< when a delayed ACK is due; 0: none
+    Picoseconds dataAt{0};   //!< when the last segment arrived
     uint32_t unanswered{0};  //!< segments since the last ACK
+    uint8_t atOnce{0};       //!< segments that are still to be answered one by one
 
     Timer due{Timer::None};
     bool answers{false};     //!< an event for a delayed ACK was scheduled

@@ -85,6 +85,7 @@ void TcpReceiver::OnData(uint32_t frame)
     {
         connection.train->queued = true;
     }
+    NoteGap(connection, data.at);
     const auto bytes = static_cast<uint64_t>(data.payload / data.frames);
     TcpRange range{data.psn, data.psn + bytes};
     for (int i = 0; i < data.frames; ++i)
@@ -122,11 +123,21 @@ void TcpReceiver::Take(const Frame& data, TcpRange range, bool marked, bool firs
     {
         m_listener->OnProgress();
     }
-    if (old || early || fills ||
+    if (old || early || fills || connection.atOnce > 0 ||
         connection.unanswered >= static_cast<uint32_t>(m_transport.segmentsPerAck))
     {
         Count(connection, answers);
     }
+}
+
+void TcpReceiver::NoteGap(TcpConnection& connection, Picoseconds at) const
+{
+    constexpr uint8_t kAtOnce = 16; // TCP_MAX_QUICKACKS
+    if (connection.dataAt == 0 || at - connection.dataAt > ToPicoseconds(m_transport.minRto))
+    {
+        connection.atOnce = kAtOnce;
+    }
+    connection.dataAt = at;
 }
 
 std::vector<TcpRange> TcpReceiver::RangesOf(const fabric::IntRecord* records)
@@ -151,6 +162,7 @@ void TcpReceiver::Count(TcpConnection& connection, Answers& answers) const
     ++answers.count;
     answers.wire += m_transport.ackBytes + SackBytes(told);
     connection.unanswered = 0;
+    connection.atOnce -= connection.atOnce > 0 ? 1 : 0;
     connection.answerAt = 0;
 }
 

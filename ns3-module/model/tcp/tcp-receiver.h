@@ -70,6 +70,8 @@ class TcpReceiver
     void Count(TcpConnection& connection, Answers& answers) const;
     /// Sends ACKs, if there are any. `at`: arrival of the last segment that they answer.
     void Answer(uint32_t number, Picoseconds at, Picoseconds sent, Answers& answers, bool opens);
+    /// Begins to answer each segment where none has come for longer than a time-out.
+    void NoteGap(TcpConnection& connection, Picoseconds at) const;
     void Delay(uint32_t number, Picoseconds at);
     void Deliver(uint32_t number, Picoseconds at);
 
