@@ -123,6 +123,43 @@ TEST(Hosts, AFullQueueRefusesDataAndDropsNone) {
   for (const fabric::LinkCounters& link : run.links) EXPECT_EQ(link.drops, 0);
 }
 
+// A connection has what its pace sends in a millisecond in the queue of its host, two segments at
+// least (Linux: tcp_small_queue_check; the pace is that of tcp_update_pacing_rate, or BBR's).
+TEST(Hosts, ConnectionsQueueAMillisecondOfTheirPace) {
+  const auto longest = [](int64_t rate_bps, TimeNs delay, int64_t bytes) {
+    Scenario scenario = FastStar();
+    scenario.rate_bps = rate_bps;
+    scenario.delay = delay;
+    scenario.transport = fabric::MakeTransport("wan");
+    scenario.transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
+    int64_t most = 0;
+    for (const fabric::LinkCounters& link : RunFlows(scenario, {{0, 1, bytes, 0}}).links) {
+      most = std::max(most, link.maxQueueBytes);
+    }
+    return static_cast<double>(most) / scenario.transport.FrameBytes();
+  };
+  EXPECT_LE(longest(10'000'000, 10'000'000, 300'000), 3);           // 1,250 bytes in a millisecond
+  const double fast = longest(1'000'000'000, 100'000, 10'000'000);  // 125 kB
+  EXPECT_GT(fast, 1.2 * 125e3 / 2408 * 0.9);
+  EXPECT_LT(fast, 4 * 125e3 / 2408);
+}
+
+// A connection with nothing in flight that finds the queue of its host full probes it after a
+// time-out, and if it is full then, after half a second (Linux: tcp_send_probe0 and its
+// TCP_RESOURCE_PROBE_INTERVAL).
+TEST(Hosts, AFullQueueIsProbedOnceMoreAfterHalfASecond) {
+  constexpr TimeNs kHalfASecond = 500'000'000;
+  Scenario scenario = FastStar();
+  scenario.rate_bps = 1'000'000'000;
+  scenario.transport.attributes["legacy::HostQueueDisc::Fair"] = "false";
+  scenario.transport.attributes["legacy::HostQueueDisc::Limit"] =
+      std::to_string(3 * scenario.transport.FrameBytes());
+  const Timed run =
+      RunFlows(scenario, {{0, 1, 4'000'000, 0}, {0, 2, 4'000'000, 0}, {0, 3, 1'000, 0}});
+  ASSERT_GT(run.took[1], 2 * scenario.transport.minRto);  // the queue is full for so long
+  EXPECT_NEAR(static_cast<double>(run.took[2]), kHalfASecond + scenario.transport.minRto, 1e5);
+}
+
 // After a pause of more than a time-out the first 16 segments are answered one by one, the others
 // two at a time (Linux: tcp_event_data_recv, TCP_MAX_QUICKACKS).
 TEST(Hosts, TheFirstSegmentsAfterAPauseAreAnsweredOneByOne) {

@@ -204,6 +204,7 @@ struct TcpConnection
     bool probeNow{false};    //!< a probe is to leave
     bool reduced{false};     //!< the next new segment says that the window was reduced (CWR)
     bool retries{false};     //!< it sends again after a time, as the NIC's queue was full
+    bool throttled{false};   //!< it sends again when one of its segments has left (TSQ_THROTTLED)
     bool listed{false};      //!< it is in the turns at the NIC
 
     /// Returns the number of segments on their way.

@@ -148,9 +148,16 @@ class TcpSender
     /// Sends a segment, or a train of new ones. `alone`: no other connection may send now.
     uint32_t Send(uint32_t number, Picoseconds free, bool alone = false);
     bool HasRoom(DirectedLink link) const; //!< in the NIC's queue
+    /// Returns how many segments it may have in the queue of its NIC (Linux:
+    /// tcp_small_queue_check).
+    uint32_t MostQueued(TcpConnection& connection) const;
     /// Puts what it may send into the NIC's queue. `served`: the port is being served.
     void Push(uint32_t number, bool served);
     void OnRefused(uint32_t number);
+    void Retry(uint32_t number, TimeNs wait); //!< probes the NIC's queue after that time
+    /// Sends one segment if the NIC's queue has room now, else waits (Linux: tcp_send_probe0).
+    void ProbeQueue(uint32_t number);
+    void Enqueue(uint32_t number); //!< puts its next segment into the NIC's queue
     uint32_t SendSyn(uint32_t number, Picoseconds free);
     void ServeSyn(uint32_t number); //!< lets its NIC send the SYN
     /// Adds a new segment to those that were sent, and returns its number.
