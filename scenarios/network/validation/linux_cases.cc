@@ -197,6 +197,29 @@ class FlowsAtOnce : public fabric::FlowGraph {
   size_t arrived_ = 0;
 };
 
+// One byte from each host to each other one, each after the one before has arrived. Linux opens
+// connections like that, and measures their round trips while nothing else is on the way.
+class Openings : public fabric::FlowGraph {
+ public:
+  explicit Openings(int hosts) {
+    for (int from = 0; from < hosts; ++from) {
+      for (int to = 0; to < hosts; ++to) {
+        if (from != to) flows_.push_back({from, to, 1, 0});
+      }
+    }
+  }
+  void OnStart(fabric::FlowSink& sink) override { sink.Send(flows_.front()); }
+  void OnDelivered(const fabric::Flow&, fabric::FlowSink& sink) override {
+    if (++arrived_ < flows_.size()) sink.Send(flows_[arrived_]);
+  }
+  void OnWake(uint64_t, fabric::FlowSink&) override {}
+  bool Done() const override { return arrived_ == flows_.size(); }
+
+ private:
+  std::vector<fabric::Flow> flows_;
+  size_t arrived_ = 0;
+};
+
 // Returns the N blocks of a ring all-gather. The size of the largest one follows from the fluid
 // time: it crosses N - 1 links, one after the other. All blocks except for this one and the
 // smallest one are assumed to be equal.
@@ -277,10 +300,22 @@ std::unique_ptr<fabric::FlowGraph> GraphOf(const LinuxCase& one) {
   return std::make_unique<fabric::StepGraph>(TrafficOf(SpecOf(one)));
 }
 
-// Returns the traffic before the operation: the operation itself, or one byte there and one back.
-std::unique_ptr<fabric::FlowGraph> Before(const LinuxCase& one) {
-  if (one.warm) return GraphOf(one);
-  return std::make_unique<FlowsAtOnce>(std::vector<fabric::Flow>{{0, 1, 1, 0}, {1, 0, 1, 0}});
+// Returns the traffic before the operation: the connections are opened, and used where they are
+// warm; or one byte goes there and one back.
+std::vector<std::unique_ptr<fabric::FlowGraph>> Before(const LinuxCase& one) {
+  constexpr int kWarmUps = 2;
+  std::vector<std::unique_ptr<fabric::FlowGraph>> before;
+  if (!one.warm) {
+    before.push_back(
+        std::make_unique<FlowsAtOnce>(std::vector<fabric::Flow>{{0, 1, 1, 0}, {1, 0, 1, 0}}));
+    return before;
+  }
+  // How the connections through the emulator were opened is not known.
+  if (one.shaped_hosts) {
+    before.push_back(std::make_unique<Openings>(static_cast<int>(one.hosts.size())));
+  }
+  for (int i = 0; i < kWarmUps; ++i) before.push_back(GraphOf(one));
+  return before;
 }
 
 // Runs a graph to its end, after one second in which queues and buckets settle. Returns its time.
@@ -309,8 +344,7 @@ std::vector<double> RunCase(const LinuxCase& one, LinuxEngine which, uint64_t se
   request.seed = seed;
   const Fidelity fidelity = which == LinuxEngine::kFlow ? Fidelity::kFlow : Fidelity::kPacket;
   const auto engine = FactoryOf(fidelity, "validation")(request);
-  constexpr int kWarmUps = 2;
-  for (int i = 0; i < (one.warm ? kWarmUps : 1); ++i) Run(*engine, *Before(one));
+  for (const auto& graph : Before(one)) Run(*engine, *graph);
   std::vector<double> times;
   for (int i = 0; i < (one.warm ? kRepetitions : 1); ++i) {
     times.push_back(InSeconds(Run(*engine, *GraphOf(one))));
@@ -346,7 +380,11 @@ std::vector<LinuxCase> LinuxCases() {
   return cases;
 }
 
-double SimulateLinuxCase(const LinuxCase& one, LinuxEngine engine) {
+double SimulateLinuxCase(const LinuxCase& measured, LinuxEngine engine, TimeNs shift) {
+  LinuxCase one = measured;
+  for (size_t i = 0; i < one.hosts.size(); ++i) {
+    one.hosts[i].delay += static_cast<TimeNs>(i) * shift;
+  }
   const bool random =
       std::ranges::any_of(one.hosts, [](const auto& host) { return host.loss > 0; });
   std::vector<double> times;

@@ -62,7 +62,7 @@ std::vector<LinuxCase> LinuxCases();
 
 // Returns the time in seconds that the case takes on an engine: the median of as many repetitions
 // as were measured, on the same connections where they are warm, or with other seeds where links
-// lose packets.
-double SimulateLinuxCase(const LinuxCase& one, LinuxEngine engine);
+// lose packets. The delay of host i's link is longer by i times `shift`.
+double SimulateLinuxCase(const LinuxCase& one, LinuxEngine engine, TimeNs shift = 0);
 
 }  // namespace legacy

@@ -17,9 +17,12 @@ constexpr double kNinthPercent = 15;
 constexpr double kWorstFactor = 2;
 // Messages with fewer frames say more about the token buckets of the measurement than about TCP.
 constexpr double kFewFrames = 30;
+// Delays of links by which packets are tried again: those of host i are i times as much longer.
+constexpr TimeNs kShifts[] = {100, 200, 300, 400, 500, 600, 700, 800};
+// A case is chaotic if such a delay changes its time by more than this factor.
+constexpr double kChaoticFactor = 1.1;
 // The class of cases for which the flow engine, which has no queues, need not meet the factor.
 constexpr const char* kStarved = "starved queue";
-// The class of cases for which packets need not meet the factor.
 constexpr const char* kBbr = "BBR";
 
 enum LinuxColumn { kLinuxName, kLinuxClass, kLinuxMeasured, kLinuxFirstEngine };
@@ -32,6 +35,15 @@ struct NamedEngine {
 constexpr NamedEngine kEngines[] = {{LinuxEngine::kSockets, "ns-3"},
                                     {LinuxEngine::kSegments, "packet"},
                                     {LinuxEngine::kFlow, "flow"}};
+// The columns after those of the engines.
+constexpr int kLinuxSpread = kLinuxFirstEngine + 2 * std::size(kEngines);
+enum SpreadColumn {
+  kMeasuredLeast = kLinuxSpread,
+  kMeasuredLargest,
+  kPacketLeast,
+  kPacketMedian,
+  kPacketLargest
+};
 // Returns the column in which an engine's time is divided by the measured one.
 constexpr int RatioOf(LinuxEngine engine) {
   return kLinuxFirstEngine + 2 * static_cast<int>(engine) + 1;
@@ -54,6 +66,15 @@ ValidationRow LinuxRow(const LinuxCase& one) {
     const double seconds = SimulateLinuxCase(one, named.engine);
     row.push_back(FormatFixed(seconds, 6));
     row.push_back(FormatFixed(seconds / one.seconds, 3));
+  }
+  std::vector<double> shifted;
+  for (const TimeNs shift : kShifts) {
+    shifted.push_back(SimulateLinuxCase(one, LinuxEngine::kSegments, shift));
+  }
+  std::ranges::sort(shifted);
+  for (const double seconds :
+       {one.least, one.largest, shifted.front(), Percentile(shifted, 0.5), shifted.back()}) {
+    row.push_back(FormatFixed(seconds, 6));
   }
   return row;
 }
@@ -114,6 +135,21 @@ void CheckTargets(SectionResult& result, const std::string& fidelity, const Erro
       what + "off by a factor of " + FormatFixed(bounded.worst, 2) + " in " + bounded.worst_case);
 }
 
+// Returns the cases whose time hangs on some hundred nanoseconds.
+ValidationTable ChaoticCases(const std::vector<ValidationRow>& rows) {
+  ValidationTable table{"linux-chaotic",
+                        {"case", "measured: median (s)", "least", "largest",
+                         "packet, other delays: median (s)", "least", "largest"},
+                        {}};
+  for (const ValidationRow& row : rows) {
+    if (std::stod(row[kPacketLargest]) <= kChaoticFactor * std::stod(row[kPacketLeast])) continue;
+    table.rows.push_back({row[kLinuxName], row[kLinuxMeasured], row[kMeasuredLeast],
+                          row[kMeasuredLargest], row[kPacketMedian], row[kPacketLeast],
+                          row[kPacketLargest]});
+  }
+  return table;
+}
+
 void SummariseLinux(SectionResult& result) {
   ValidationTable summary{"linux-summary",
                           {"rows", "cases", "engine", "median (%)", "90th percentile (%)",
@@ -132,13 +168,14 @@ void SummariseLinux(SectionResult& result) {
     }
   }
   for (const NamedEngine& named : kEngines) {
-    const char* left_out = named.engine == LinuxEngine::kFlow ? kStarved : kBbr;
+    const char* left_out = named.engine == LinuxEngine::kFlow ? kStarved : "";
     const auto known = RowsOf(result, [&](const std::string& name) { return name != left_out; });
     CheckTargets(result, named.name, ErrorsOf(all, RatioOf(named.engine)),
                  ErrorsOf(known, RatioOf(named.engine)));
   }
   constexpr size_t kWorst = 12;
-  ValidationTable worst{"linux-worst", result.csv.columns, all};
+  const std::vector<std::string>& columns = result.csv.columns;
+  ValidationTable worst{"linux-worst", {columns.begin(), columns.begin() + kLinuxSpread}, all};
   const auto largest = [](const ValidationRow& row) {
     double factor = 0;
     for (const NamedEngine& named : kEngines) {
@@ -151,7 +188,8 @@ void SummariseLinux(SectionResult& result) {
     return largest(a) > largest(b);
   });
   worst.rows.resize(std::min(worst.rows.size(), kWorst));
-  result.document = {summary, worst};
+  for (ValidationRow& row : worst.rows) row.resize(kLinuxSpread);
+  result.document = {summary, worst, ChaoticCases(all)};
 }
 
 }  // namespace
@@ -170,6 +208,10 @@ SectionResult ValidateLinux(const SectionRun& run) {
   for (const NamedEngine& named : kEngines) {
     const std::string name = named.name;
     result.csv.columns.insert(result.csv.columns.end(), {name + " (s)", name + " / measured"});
+  }
+  for (const char* column : {"measured least (s)", "measured largest (s)", "packet least (s)",
+                             "packet median (s)", "packet largest (s)"}) {
+    result.csv.columns.push_back(column);
   }
   result.csv.rows = ForkRows(run, names, [&](int i) { return LinuxRow(cases[i]); });
   if (!run.sample) SummariseLinux(result);
