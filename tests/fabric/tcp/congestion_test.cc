@@ -126,7 +126,7 @@ TEST(Congestion, BbrTakesItsFirstPaceFromTheHandshake) {
 }
 
 // BBR sends few segments for a while if its least round trip is ten seconds old, but not after a
-// pause, whose first ACK measures it anew (Linux: idle_restart in bbr_update_min_rtt).
+// pause, whose first ACK measures it again (Linux: idle_restart in bbr_update_min_rtt).
 TEST(Congestion, BbrMeasuresRoundTripsAfterAPauseWithoutAProbe) {
   for (const bool pause : {false, true}) {
     const std::unique_ptr<TcpCongestion> bbr = MakeTcpCongestion("bbr");
