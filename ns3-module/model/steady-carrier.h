@@ -28,14 +28,14 @@ namespace packet
  * \ingroup legacy
  * Carries messages over another carrier, and skips the packets of those that repeat.
  *
- * Where each connection with messages on their way has carried several of one size in equal times
- * (RepeatedMessages), further messages of that size arrive after that time and no packet of theirs
- * is simulated. Packets return where the set of messages changes: a message whose time is not known
- * is sent, or more or fewer messages are on their way than while times were learned. What has not
- * left its sender by then goes on in packets. From time to time a message of each connection is
- * simulated again, and its time is compared with the known one.
+ * Long messages are cut into pieces, which follow each other on their connection; a shorter message
+ * is one piece. Where each connection in use has carried several pieces in equal times
+ * (RepeatedMessages), further pieces arrive after that time, and no packet of theirs is simulated.
+ * Packets return where the set of messages changes: a piece is sent whose time is not known, or the
+ * number of messages on their way is not what it was. What has not left its sender by then has
+ * packets. All times are then checked with a piece each, and from time to time besides.
  *
- * Bytes, packets and time of links are those that the skipped messages and their ACKs would have
+ * Bytes, packets and busy time of links are those that the skipped pieces and their ACKs would have
  * had. Marks are continued in the proportion that each link has had.
  */
 class SteadyCarrier : public Carrier, private CarrierListener
@@ -155,6 +155,7 @@ class SteadyCarrier : public Carrier, private CarrierListener
     void OnLost(const Messages& messages) override;
     void OnError(std::exception_ptr error) override;
 
+    static TimeNs PresentTime();
     /// Returns the number of a connection, which is a new one if it was never used.
     uint32_t Find(const fabric::ConnectionName& name);
     /// Returns the bytes of a message's next piece.

@@ -167,9 +167,9 @@ std::string SkipLines(const std::vector<Measurement>& measurements) {
   for (const Measurement& m : measurements) {
     const fabric::SkipCounters& skipped = m.timing.counters.skipped;
     if (skipped.bytes == 0) continue;
-    text += fmt::format("skipped: packets of {:.4g} % of the payload",
-                        100.0 * static_cast<double>(skipped.skippedBytes) /
-                            static_cast<double>(skipped.bytes));
+    text += fmt::format(
+        "skipped: packets of {:.4g} % of the payload",
+        100.0 * static_cast<double>(skipped.skippedBytes) / static_cast<double>(skipped.bytes));
     if (skipped.checked > 0) {
       text += fmt::format(
           "; {} checked times differ by {:.2g} % on average, {:.2g} % at most", skipped.checked,

@@ -157,7 +157,7 @@ TEST(RoceSettings, MistakesAreRefusedWithTheirReason) {
   expect("roce:base-rtt=min", "pair, fabric");
   expect("rocet", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
   expect("wan,roce", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
-  expect("wan:cc=dcqcn", "datacenter, wan, ns3:datacenter, ns3:wan, roce");
+  expect("wan:cc=dcqcn", "unknown key of wan: got 'cc'; allowed: train");
   expect("roce:wan", "'wan' is not key=value");
 }
 

@@ -160,8 +160,8 @@ TEST(RoceEdges, HpccNeedsNoPausesAroundARing) {
   EXPECT_EQ(run.Pauses(), 0);
 }
 
-// A message is withdrawn after 100 us; the frames that left before are carried and acknowledged, and
-// the next message follows.
+// A message is withdrawn after 100 us; the frames that left before are carried and acknowledged,
+// and the next message follows.
 class Withdrawn : public fabric::FlowGraph {
  public:
   void OnStart(fabric::FlowSink& sink) override {
