@@ -149,6 +149,11 @@ class Exchange {
   // numel.
   virtual void Mean(std::span<float> out) const = 0;
 
+  // Return the mean gradient that all workers have had before they compressed it, and its
+  // error-fed form e, if the scheme compresses the mean (SchemeTraits); valid after the first call.
+  virtual std::span<const float> Averaged() const { return {}; }
+  virtual std::span<const float> AveragedFed() const { return {}; }
+
   // Returns the number of values that one active worker sends in this step, by which the element
   // ratio divides. It is valid after the last collective call.
   virtual int64_t ElementsSent() const = 0;
@@ -193,6 +198,9 @@ struct SchemeTraits {
   // True if every value is sent, rounded by itself at most, and nothing is kept of it (dense, fp16,
   // bf16): the mean of scaled gradients is then the scaled mean.
   bool sends_values = false;
+  // True if workers compress the mean of their gradients, which they have from a dense call
+  // (schemes/after_mean.h): the bytes do not depend on the parameter.
+  bool compresses_mean = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
   // The factor on each worker's residual before it is added to the next gradient.

@@ -83,6 +83,12 @@ class ModelExchange {
   virtual std::vector<float> ErrorFed(int unit, int worker,
                                       std::span<const float> gradient) const = 0;
 
+  // Return whether the mean is compressed (SchemeTraits::compresses_mean), and then, once finished,
+  // Exchange::Averaged and AveragedFed of one unit.
+  virtual bool CompressesMean() const { return false; }
+  virtual std::span<const float> Averaged([[maybe_unused]] int unit) const { return {}; }
+  virtual std::span<const float> AveragedFed([[maybe_unused]] int unit) const { return {}; }
+
   // Save and load what lasts from step to step, in the parts of Exchange::SaveShared. Throw Error
   // where that is on a device.
   virtual void SaveShared(StateWriter&) const { ThrowCannotSave(); }

@@ -94,7 +94,8 @@ class Policy : public Pluggable {
   virtual bool ReadsLocalGradient() const { return false; }
   virtual WorkList LocalWork() const { return {}; }
   // Shows worker 0's gradient g of unit `unit`, and its error-fed gradient e, which will be
-  // compressed (Exchange::ErrorFed); without error feedback e is g. Units come in order.
+  // compressed (Exchange::ErrorFed); without error feedback e is g. Units come in order. Where the
+  // mean is compressed (SchemeTraits::compresses_mean), these are the mean's, which has been.
   virtual void OnLocalGradient([[maybe_unused]] size_t unit,
                                [[maybe_unused]] std::span<const float> gradient,
                                [[maybe_unused]] std::span<const float> error_fed) {}

@@ -129,7 +129,7 @@ void Aggregation::BeginExchange(const StepInfo& step, bool estimate) {
 }
 
 void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradient& on_host) {
-  if (worker == active_workers_.front() && reads_gradient_) {
+  if (worker == active_workers_.front() && reads_gradient_ && !exchange_->CompressesMean()) {
     for (size_t u = 0; u < records_.size(); ++u) {
       const std::span<const float> part = on_host(u);
       const std::vector<float> fed = exchange_->ErrorFed(static_cast<int>(u), worker, part);
@@ -144,7 +144,16 @@ void Aggregation::AddGradient(int worker, const float* gradient, const UnitGradi
   exchange_->Encode(worker, gradient);
 }
 
+void Aggregation::ShowMean() {
+  if (!reads_gradient_ || !exchange_->CompressesMean() || !processes_.Leads()) return;
+  for (size_t u = 0; u < records_.size(); ++u) {
+    const int unit = static_cast<int>(u);
+    policy_.OnLocalGradient(u, exchange_->Averaged(unit), exchange_->AveragedFed(unit));
+  }
+}
+
 void Aggregation::ShareGradient() {
+  if (exchange_->CompressesMean()) return;
   const int owner = processes_.OwnerOf(active_workers_.front());
   if (!reads_gradient_ || owner == 0) return;
   const Bytes bytes = processes_.Move(std::exchange(gradient_, {}).Take(), owner, 0);
@@ -169,6 +178,7 @@ void Aggregation::Finish(float* mean) {
   } catch (const Error& error) {
     throw Error("step " + std::to_string(step_) + ", " + error.what());
   }
+  ShowMean();
   for (size_t u = 0; u < records_.size(); ++u) {
     for (const SentCall& sent : exchange_->Calls(static_cast<int>(u))) {
       SentCall& call = records_[u].calls.emplace_back(Unsent(sent, workers_));

@@ -58,7 +58,7 @@ class Aggregation {
   void Begin(const StepInfo& step);
   // Adds a worker's flat gradient, in the exchange's memory, as ModelExchange::Encode does. A
   // policy that reads gradients is shown that of the first active worker; `on_host` is then called
-  // for each unit.
+  // for each unit. Where the mean is compressed, Finish shows the mean instead.
   void AddGradient(int worker, const float* gradient, const UnitGradient& on_host);
   // Agrees on candidates, finishes the exchange, writes the flat mean and lets the policy announce.
   // Throws Error naming the step where a message does not decode.
@@ -90,6 +90,8 @@ class Aggregation {
   void BeginLeading(const StepInfo& step);
   void BeginFollowing(StepInfo step);
   void BeginExchange(const StepInfo& step, bool estimate);
+  // Shows the policy the mean that was compressed, where it reads gradients.
+  void ShowMean();
   // Passes on the gradient that the policy reads, where another process than 0 computed it.
   void ShareGradient();
   // Lets the policy agree on candidates, where the step has any.

@@ -31,6 +31,13 @@ class HostModelExchange : public ModelExchange {
   int64_t ElementsSent(int unit) const override { return units_[unit].exchange->ElementsSent(); }
   void RescaleResiduals(float factor) override;
   std::vector<float> CopyResidual(int unit, int worker) const override;
+  bool CompressesMean() const override { return scheme_.Traits().compresses_mean; }
+  std::span<const float> Averaged(int unit) const override {
+    return units_[unit].exchange->Averaged();
+  }
+  std::span<const float> AveragedFed(int unit) const override {
+    return units_[unit].exchange->AveragedFed();
+  }
   std::vector<float> ErrorFed(int unit, int worker,
                               std::span<const float> gradient) const override {
     return units_[unit].exchange->ErrorFed(worker, gradient);

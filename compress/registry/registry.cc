@@ -227,7 +227,7 @@ std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeO
     ThrowUnknown("scheme", stages.front().name, names);
   }
   const CodecSchemeOptions own = TakeOptions(stages.front(), options);
-  return std::make_unique<CodecScheme>(MakeCodec(stages), own);
+  return MakeCodecScheme(MakeCodec(stages), own);
 }
 
 }  // namespace

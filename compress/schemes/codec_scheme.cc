@@ -12,6 +12,8 @@ namespace legacy {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMemories = {"residual", "momentum"};
+constexpr std::array<std::string_view, 2> kPlaces = {"worker", "after-mean"};
+constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 3> kReductions = {"gather", "requantise", "hop"};
 constexpr double kLargestMomentum = 0.999999;
 constexpr double kLargestClip = 1e30;
@@ -131,6 +133,13 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
       unit, workers);
 }
 
+std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
+                                        const CodecSchemeOptions& options, std::string name) {
+  auto scheme = std::make_unique<CodecScheme>(std::move(codec), options, std::move(name));
+  if (options.after_mean) return AfterMean(std::move(scheme), options.again);
+  return scheme;
+}
+
 std::span<const OptionSpec> CodecSchemeOptionSpecs() {
   static const std::vector<OptionSpec> specs = {
       {"min_numel", "0", "0 to 4294967295", "number of elements below which a unit is sent whole"},
@@ -145,7 +154,13 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
        "clip each worker's whole gradient to this norm / sqrt(workers); 0: no clipping"},
       {"reduction", "gather", "gather, requantise, hop",
        "gather: every worker receives all messages; requantise: each worker averages a slice and "
-       "quantises it again; hop: a ring rounds each partial sum (fp16, bf16)"}};
+       "quantises it again; hop: a ring rounds each partial sum (fp16, bf16)"},
+      {"where", "worker", "worker, after-mean",
+       "what is compressed: each worker's gradient, or their mean, which a dense all-reduce has "
+       "formed; after-mean saves no bytes"},
+      {"again", "off", "off, gather, dense",
+       "second call of where=after-mean, as published programs have it: all-gather of the equal "
+       "messages, or dense all-reduce of what they say"}};
   return specs;
 }
 
@@ -168,6 +183,12 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");
   read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
+  read.after_mean = reader.Choice("where", kPlaces) == 1;
+  read.again = static_cast<Again>(reader.Choice("again", kAgain));
+  if (read.again != Again::kOff && !read.after_mean) {
+    throw Error("again", std::string(kAgain[static_cast<size_t>(read.again)]),
+                "off without where=after-mean");
+  }
   return read;
 }
 

@@ -21,6 +21,7 @@
 
 #include "compress/exchange.h"
 #include "compress/options.h"
+#include "compress/schemes/after_mean.h"
 #include "compress/schemes/codec_step.h"
 #include "compress/schemes/memory.h"
 
@@ -35,6 +36,8 @@ struct CodecSchemeOptions {
   int64_t min_numel = 0;  // elements below which units are sent whole
   bool vectors = true;    // true: units of one dimension are compressed too
   Summing summing = Summing::kPlain;
+  bool after_mean = false;  // true: the mean is compressed (after_mean.h)
+  Again again = Again::kOff;
 };
 
 // Makes exchanges of one codec.
@@ -87,6 +90,11 @@ class CodecScheme : public Scheme {
   CodecSchemeOptions options_;
   std::string name_;
 };
+
+// Makes the codec's scheme, for the mean if the options say so. Throws Error as CodecScheme and
+// AfterMean do.
+std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
+                                        const CodecSchemeOptions& options, std::string name = {});
 
 // Return the options that every codec takes as a scheme, which come before the codec's own, and
 // read them.

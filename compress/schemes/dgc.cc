@@ -41,8 +41,7 @@ std::unique_ptr<Scheme> MakeDgc(const OptionReader& own, std::span<const Stage> 
   stages.insert(stages.end(), rest.begin(), rest.end());
   std::unique_ptr<Codec> codec = MakeCodec(stages);
   std::string name = "dgc" + std::string(codec->Name().substr(first.name.size()));
-  return std::make_unique<CodecScheme>(std::move(codec), ReadCodecSchemeOptions(own, options),
-                                       std::move(name));
+  return MakeCodecScheme(std::move(codec), ReadCodecSchemeOptions(own, options), std::move(name));
 }
 
 }  // namespace

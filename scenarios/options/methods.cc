@@ -210,6 +210,11 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   const double parameter = anchor.parameter;
   built.parameter = parameter;
   built.scheme = std::move(anchor.scheme);
+  if (built.scheme->Traits().compresses_mean && *scenario.legacy.volume == VolumeMeasure::kBytes) {
+    throw Error("methods." + method.name + ".scheme", method.scheme,
+                "no where=after-mean beside a volume of bytes, which do not depend on what is "
+                "selected; use volume=elements");
+  }
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
   if (method.local_steps > 1) {
@@ -238,6 +243,13 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
+}
+
+std::string SendsEverything(const Method& method, const Scheme& scheme) {
+  if (!scheme.Traits().compresses_mean) return "";
+  return method.name +
+         ": where=after-mean sends every value; its element ratio counts what is selected from the "
+         "mean, its bytes are at least those of dense";
 }
 
 std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {

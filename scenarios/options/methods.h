@@ -54,6 +54,9 @@ std::string FewDecisions(const Method& method, const Policy& policy, int64_t ste
 std::string NeverCompresses(const Method& method, const Scheme& scheme, std::span<const Unit> units,
                             int64_t steps);
 
+// Returns a remark where the scheme compresses the mean, so that it saves no bytes; else "".
+std::string SendsEverything(const Method& method, const Scheme& scheme);
+
 // Returns a remark where a schedule by layers or phases turned out to be the same everywhere, so
 // that the method is its scheme with one parameter; else "".
 std::string EndsUniform(const Method& method, const BuiltMethod& built, std::span<const Unit> units,

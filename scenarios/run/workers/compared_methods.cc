@@ -134,7 +134,7 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, ui
     const auto units = UnitsOf(method);
     for (const std::string& remark :
          {NeverCompresses(method, *built.scheme, units, scenario_.steps),
-          EndsUniform(method, built, units, scenario_)}) {
+          SendsEverything(method, *built.scheme), EndsUniform(method, built, units, scenario_)}) {
       if (remark.empty()) continue;
       std::fprintf(log, "warning: %s\n", remark.c_str());
       remarks_.push_back(remark);

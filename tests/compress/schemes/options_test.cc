@@ -32,6 +32,7 @@ struct Setting {
 const std::map<std::string, Setting>& Settings() {
   static const std::map<std::string, Setting> settings = {
       {"adacomp.bin", {"50"}},
+      {"again", {"gather", "where=after-mean"}},
       {"adacomp.bins", {"10"}},
       {"cat.c0", {"100"}},
       {"cat.c1", {"1000"}},
@@ -73,7 +74,8 @@ const std::map<std::string, Setting>& Settings() {
       {"threshold.budget", {"1"}},
       {"uniform.bits", {"4"}},
       {"variance.alpha", {"3"}},
-      {"variance.zeta", {"0.5"}}};
+      {"variance.zeta", {"0.5"}},
+      {"where", {"after-mean"}}};
   return settings;
 }
 
@@ -179,6 +181,7 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
   for (const SchemeRow& row : SchemeTable()) {
     for (const OptionSpec& option : row.info.options) {
       if (option.name == "reduction") continue;  // only for quantisers in buckets
+      if (option.name == "where" || option.name == "again") continue;  // only without momentum
       const auto settings = SettingsOf(row.info.name, option);
       EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;
       for (const Setting& setting : settings) {
@@ -193,7 +196,9 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
 // Returns whether an option has nothing to act on: dense units are whole already, and a codec that
 // sends all values masks none.
 bool IsIdle(const std::string& codec, const OptionSpec& option) {
-  if (option.name == "min_numel" || option.name == "vectors") return codec == "dense";
+  if (option.name == "min_numel" || option.name == "vectors" || option.name == "where") {
+    return codec == "dense";
+  }
   return option.name == "masking" && MakeCodec(codec)->Sparse() == nullptr;
 }
 

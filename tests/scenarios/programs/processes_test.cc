@@ -99,11 +99,13 @@ TEST_F(ProcessesTest, OptionsOfMethodsGiveEqualFiles) {
                                         "  variance-root: {scheme: 'flexible-topk:root=variance'}\n"
                                         "  delta: {scheme: 'topk:index=delta'}\n"
                                         "  dense-start: {scheme: 'topk:dense_start=2'}\n"
+                                        "  after-mean: {scheme: 'topk:where=after-mean', policy: "
+                                        "accordion}\n"
                                         "  estimated: {policy: 'gravac:probe=estimate'}\n"
                                         "  knapsack: {policy: 'kimad:split=knapsack'}\n"
                                         "  local: {local_steps: 2}\n";
   ExpectEqual("--scenario=" + Out("methods.yaml") +
-                  " --policies=variance-root,delta,dense-start,estimated,knapsack,local",
+                  " --policies=variance-root,delta,dense-start,after-mean,estimated,knapsack,local",
               {2, 3});
 }
 

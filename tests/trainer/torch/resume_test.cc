@@ -150,7 +150,8 @@ TEST_F(Resume, EveryScheme) {
   for (const std::string& scheme : SchemeNames()) {
     Expect({.scheme = scheme, .options = SmallOptions()}, {3});
   }
-  for (const char* text : {"topk:dense_start=4", "topk+rbf", "dgc:warmup=2", "powersgd:rank=2"}) {
+  for (const char* text : {"topk:dense_start=4", "topk+rbf", "topk:where=after-mean",
+                           "dgc:warmup=2", "powersgd:rank=2"}) {
     try {
       MakeScheme(text);
     } catch (const Error&) {

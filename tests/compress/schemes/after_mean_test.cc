@@ -1,0 +1,167 @@
+// Compression of the mean: where=after-mean.
+#include "compress/schemes/after_mean.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compress/exchange.h"
+#include "tests/compress/test_data.h"
+
+namespace legacy::after_mean_test {
+namespace {
+
+constexpr int64_t kNumel = 1000;
+constexpr double kDensity = 0.02;
+
+using Gradients = std::vector<std::vector<float>>;
+
+Gradients Different(int workers, int64_t step) {
+  Gradients gradients;
+  for (int w = 0; w < workers; ++w) gradients.push_back(test::Normals(kNumel, 100 * step + w));
+  return gradients;
+}
+
+std::vector<float> MeanOf(const Gradients& gradients) {
+  std::vector<float> mean(kNumel);
+  for (const auto& gradient : gradients) {
+    for (int64_t i = 0; i < kNumel; ++i) mean[i] += gradient[i];
+  }
+  for (float& value : mean) value /= static_cast<float>(gradients.size());
+  return mean;
+}
+
+UnitStep StepOf(int64_t step, double parameter = kDensity) {
+  return {.info = {.seed = 7, .step = step}, .parameter = parameter};
+}
+
+// Runs steps with two schemes and expects the same means and residuals.
+void ExpectEqual(const std::string& one, const std::string& other, int workers, bool alike) {
+  const auto a = MakeScheme(one)->Open(test::MakeUnit(kNumel), workers);
+  const auto b = MakeScheme(other)->Open(test::MakeUnit(kNumel), workers);
+  const double parameter = one == "qsgd" ? 4 : kDensity;
+  for (int64_t step = 0; step < 5; ++step) {
+    Gradients gradients = Different(workers, step);
+    if (alike) std::ranges::fill(gradients, Gradients::value_type(gradients.front()));
+    ASSERT_EQ(test::RunStep(*a, StepOf(step, parameter), gradients),
+              test::RunStep(*b, StepOf(step, parameter), gradients))
+        << one << " and " << other;
+    ASSERT_TRUE(std::ranges::equal(a->Residual(0), b->Residual(0))) << one << " and " << other;
+  }
+}
+
+TEST(AfterMean, EqualsWorkersWhereThereIsOneMean) {
+  for (const std::string codec : {"topk", "randomk", "qsgd"}) {
+    ExpectEqual(codec, codec + ":where=after-mean", 1, false);
+  }
+  ExpectEqual("topk+rbf", "topk:where=after-mean+rbf", 1, false);
+  // Equal gradients, and a number of workers that divides exactly.
+  ExpectEqual("topk", "topk:where=after-mean", 4, true);
+  ExpectEqual("dense", "dense:where=after-mean", 3, false);
+}
+
+TEST(AfterMean, SelectsFromTheMeanAndLosesNothing) {
+  constexpr int kWorkers = 5;
+  const auto exchange = MakeScheme("topk:where=after-mean")->Open(test::MakeUnit(kNumel), kWorkers);
+  std::vector<float> residual(kNumel);
+  for (int64_t step = 0; step < 6; ++step) {
+    const Gradients gradients = Different(kWorkers, step);
+    const std::vector<float> update = test::RunStep(*exchange, StepOf(step), gradients);
+    EXPECT_LE(std::ranges::count_if(update, [](float u) { return u != 0; }), kDensity * kNumel);
+    const std::vector<float> mean = MeanOf(gradients);
+    for (int64_t i = 0; i < kNumel; ++i) {
+      ASSERT_NEAR(exchange->Averaged()[i], mean[i], 1e-6);
+      const float fed = exchange->Averaged()[i] + residual[i];
+      ASSERT_EQ(exchange->AveragedFed()[i], fed);
+      ASSERT_EQ(update[i] + exchange->Residual(3)[i], fed);
+    }
+    residual.assign(exchange->Residual(0).begin(), exchange->Residual(0).end());
+    EXPECT_EQ(exchange->ElementsSent(), kDensity * kNumel);
+  }
+}
+
+TEST(AfterMean, AgainChangesBytesAndNoResult) {
+  for (const int workers : {1, 4, 5}) {
+    for (const std::string again : {"gather", "dense"}) {
+      ExpectEqual("topk:where=after-mean", "topk:where=after-mean,again=" + again, workers, false);
+    }
+  }
+  const Unit unit = test::MakeUnit(kNumel);
+  const int64_t dense = *MakeScheme("dense")->MessageBytes(unit, 1);
+  const int64_t topk = *MakeScheme("topk")->MessageBytes(unit, kDensity);
+  const auto bytes = [&](const std::string& again) {
+    return MakeScheme("topk:where=after-mean" + again)->MessageBytes(unit, kDensity);
+  };
+  EXPECT_EQ(bytes(""), dense);
+  EXPECT_EQ(bytes(",again=gather"), dense + topk);
+  EXPECT_EQ(bytes(",again=dense"), 2 * dense);
+}
+
+TEST(AfterMean, EachWorkerDoesTheWorkOfOneMessage) {
+  const Unit unit = test::MakeUnit(kNumel);
+  const auto elements = [](const WorkList& works, const std::string& kernel) {
+    int64_t sum = 0;
+    for (const Work& work : works) sum += work.kernel == kernel ? work.elements : 0;
+    return sum;
+  };
+  const auto own = MakeScheme("topk")->Plan(unit, kDensity, 1)->front().call;
+  for (const int workers : {1, 8}) {
+    const auto calls = *MakeScheme("topk:where=after-mean")->Plan(unit, kDensity, workers);
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(calls[0].call.collective, Collective::kAllReduce);
+    for (const WorkList& works : {own.encode, own.decode}) {
+      for (const Work& work : works) {
+        EXPECT_GE(elements(calls[0].call.decode, work.kernel), work.elements) << work.kernel;
+      }
+    }
+    const auto gather =
+        *MakeScheme("topk:where=after-mean,again=gather")->Plan(unit, kDensity, workers);
+    ASSERT_EQ(gather.size(), 2u);
+    EXPECT_EQ(gather[1].call.collective, Collective::kAllGather);
+    for (const Work& work : own.decode) {
+      EXPECT_EQ(elements(gather[1].call.decode, work.kernel), workers * work.elements);
+    }
+  }
+}
+
+TEST(AfterMean, RefusesWhatIsNotOneMean) {
+  const auto message = [](const std::string& scheme) -> std::string {
+    try {
+      MakeScheme(scheme);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  EXPECT_EQ(message("topk:where=after-mean"), "nothing");
+  EXPECT_NE(message("sidco:where=after-mean").find("depend on the data"), std::string::npos);
+  EXPECT_NE(message("topk:where=after-mean,memory=momentum").find("memory=momentum"),
+            std::string::npos);
+  EXPECT_NE(message("qsgd:where=after-mean,reduction=requantise").find("rounded on the way"),
+            std::string::npos);
+  EXPECT_NE(message("topk:again=gather").find("off without where=after-mean"), std::string::npos);
+  EXPECT_NE(message("topk:where=server").find("worker, after-mean"), std::string::npos);
+  EXPECT_NE(message("powersgd:where=after-mean").find("where"), std::string::npos);
+}
+
+TEST(AfterMean, NoticesMessagesThatDiffer) {
+  const auto exchange =
+      MakeScheme("topk:where=after-mean,again=gather")->Open(test::MakeUnit(kNumel), 2);
+  exchange->Begin(StepOf(0));
+  const Gradients gradients = Different(2, 0);
+  exchange->NextCall();
+  for (int w = 0; w < 2; ++w) exchange->Accumulate(w, exchange->Encode(w, gradients[w]).bytes);
+  exchange->FinishCall();
+  ASSERT_TRUE(exchange->NextCall());
+  Message message = exchange->Encode(1, {});
+  exchange->Accumulate(0, message.bytes);
+  message.bytes.back() ^= std::byte{1};
+  EXPECT_THROW(exchange->Accumulate(1, message.bytes), Error);
+}
+
+}  // namespace
+}  // namespace legacy::after_mean_test
