@@ -100,7 +100,7 @@ class AfterMeanExchange : public Exchange {
     update_.resize(mean_.size());
     own_->Mean(update_);
     if (parts_.again == Again::kDense) message_ = DenseCodec().Encode(update_, {});
-    while (own_->NextCall()) throw Error("scheme: after-mean takes those of one collective call");
+    if (own_->NextCall()) throw Error("scheme: after-mean takes those of one collective call");
   }
 
   void Mean(std::span<float> out) const override { std::ranges::copy(update_, out.begin()); }
