@@ -181,26 +181,26 @@ class Failing(legacy.Policy):
 class FailingCodec(legacy.Codec):
     """Fails in the method of that name."""
 
-    def __init__(self, where="encode"):
-        self.where = where
+    def __init__(self, at="encode"):
+        self.at = at
 
     def encode(self, values, context):
-        if self.where == "encode":
+        if self.at == "encode":
             raise ZeroDivisionError("in encode")
         return values.tobytes()
 
     def decode_add(self, payload, sum, context):
-        if self.where == "decode_add":
+        if self.at == "decode_add":
             raise ZeroDivisionError("in decode_add")
         sum += numpy.frombuffer(payload, numpy.float32)
 
     def length(self, numel, parameter):
-        if self.where == "length":
+        if self.at == "length":
             raise ZeroDivisionError("in length")
         return 4 * numel
 
     def sent(self, numel, parameter):
-        if self.where == "sent":
+        if self.at == "sent":
             raise ZeroDivisionError("in sent")
         return numel
 
@@ -310,7 +310,7 @@ class OwnMethodsTest(unittest.TestCase):
 
     def test_exceptions_in_codecs_end_the_run_and_say_where(self):
         for where in ("encode", "decode_add", "length", "sent"):
-            text = f"failing-codec:where={where}"
+            text = f"failing-codec:at={where}"
             with self.assertRaisesRegex(
                 legacy.Error, rf"codec failing-codec: {where}: ZeroDivisionError: in {where}"
             ):
