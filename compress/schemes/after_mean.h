@@ -18,11 +18,12 @@
 
 namespace legacy {
 
-// What follows the compression of the mean.
+// An Again says which collective call follows the compression of the mean.
 enum class Again : uint8_t { kOff, kGather, kDense };
 
 // Returns a scheme that compresses the mean with `scheme`, whose exchanges have one collective call
-// of a known length. Throws Error for schemes with momentum.
+// of a known length. Throws Error for others, for schemes with momentum and for those whose sums
+// are rounded on the way.
 std::unique_ptr<Scheme> AfterMean(std::unique_ptr<Scheme> scheme, Again again);
 
 }  // namespace legacy

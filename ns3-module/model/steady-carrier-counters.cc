@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// What a SteadyCarrier counts, and what it leaves to the other carrier.
+// Here a SteadyCarrier counts what it skips, and asks the other carrier for all the rest.
 #include "steady-carrier.h"
 
 #include "model/packet-network.h"

@@ -15,7 +15,7 @@ namespace packet
 namespace
 {
 
-constexpr int64_t kFirstCheck = 128; ///< messages of a connection that are skipped before a check
+constexpr int64_t kFirstCheck = 128; ///< pieces of a connection that are skipped before a check
 constexpr int64_t kLaterCheck = 8;   ///< times as many are skipped before each further one
 
 } // namespace

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// What senders do where the connections of a host share one queue at its NIC.
+// This is how senders behave if the connections of a host share one queue at its NIC.
 #include "tcp-sender.h"
 
 #include <algorithm>
