@@ -28,6 +28,8 @@ enum class Purpose : uint32_t {
   kPartition = 13,   // samples of federated clients
   kLocalOrder = 14,  // order of a federated client's samples
   kEvaluation = 15,  // what modules of users draw when they are evaluated
+  kRotation = 16,    // signs of a random rotation
+  kCorrelated = 17,  // permutations that correlate the roundings of workers
   kTest = 99,
 };
 

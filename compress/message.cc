@@ -134,6 +134,12 @@ void CheckPositions(std::span<const uint32_t> indices, int64_t numel) {
   if (next > numel) Malformed("position " + std::to_string(next - 1) + " is outside");
 }
 
+// Returns the value type of the header before an extension with `values`; element formats have
+// none.
+ValueType BaseValues(uint8_t values) {
+  return static_cast<ValueType>(values < static_cast<uint8_t>(ElementFormat::kE4M3) ? values : 0);
+}
+
 }  // namespace
 
 void WriteHeader(const Header& header, Bytes& out) {
@@ -163,6 +169,34 @@ Header ReadHeader(ByteSpan message) {
   if (header.count > header.numel) {
     Malformed(std::to_string(header.count) + " values for " + std::to_string(header.numel) +
               " elements");
+  }
+  return header;
+}
+
+void WriteExtendedHeader(ExtendedHeader header, Bytes& out) {
+  header.header.codec = static_cast<uint8_t>(CodecId::kExtended);
+  header.header.values = BaseValues(header.values);
+  WriteHeader(header.header, out);
+  Append(static_cast<uint8_t>(header.method), out);
+  Append(header.values, out);
+  Append(header.parameter, out);
+}
+
+ExtendedHeader ReadExtendedHeader(ByteSpan message) {
+  ExtendedHeader header{.header = ReadHeader(message)};
+  if (header.header.codec != static_cast<uint8_t>(CodecId::kExtended)) {
+    Malformed("codec " + std::to_string(header.header.codec) + " has no extended header");
+  }
+  if (static_cast<int64_t>(message.size()) < kExtendedHeaderBytes) {
+    Malformed(std::to_string(message.size()) + " bytes, shorter than the extended header");
+  }
+  const std::byte* from = message.data() + kHeaderBytes;
+  header.method = static_cast<Method>(Load<uint8_t>(from));
+  header.values = Load<uint8_t>(from + 1);
+  header.parameter = Load<uint16_t>(from + 2);
+  if (header.header.values != BaseValues(header.values)) {
+    Malformed("value types " + std::to_string(static_cast<int>(header.header.values)) + " and " +
+              std::to_string(header.values) + " differ");
   }
   return header;
 }

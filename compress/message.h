@@ -93,6 +93,7 @@ enum class CodecId : uint8_t {
   kPolicy = 19,   // a policy's own message: agreement, announcement
   kGaussian = 20,
   kVariance = 21,
+  kExtended = 23,  // an ExtendedHeader says which method
   // 24 to 31: codecs of the user's own
   kUser = 24,
 };
@@ -125,6 +126,46 @@ constexpr int BitsPerPosition(int64_t numel) {
   // (cuda/kernels/coding/bits.h).
   return numel <= 1 ? 0 : std::bit_width(static_cast<uint32_t>(numel - 1));
 }
+
+// The method of a message whose codec is kExtended. Numbers are appended, and never change.
+enum class Method : uint8_t {
+  kMx = 1,   // block formats with shared scales, and pieces of their sums
+  kDct = 2,  // cosine coefficients of chunks
+  kEden = 3,
+  kThcCodes = 4,
+  kThcSums = 5,
+  kDynamiq = 6,
+  kDynamiqStatistics = 7,
+  kArcSketch = 8,
+  kArcRows = 9,
+  kOkTopk = 10,
+  kOmniBlocks = 11,
+  kNorm = 12,  // one norm or flag
+};
+
+// The number formats of the OCP's 8-bit and MX specifications, which follow the value types of
+// quantisers in extended headers.
+enum class ElementFormat : uint8_t { kE4M3 = 16, kE5M2 = 17, kE3M2 = 18, kE2M3 = 19, kE2M1 = 20 };
+
+// An extended header is a header of codec 23, and four bytes that follow it:
+//
+//   offset 16  u8   method
+//          17  u8   value type: a ValueType (then that of the header), or an ElementFormat
+//          18  u16  parameter of the method (bits, rank), or 0
+struct ExtendedHeader {
+  Header header;  // its codec is kExtended
+  Method method = Method::kMx;
+  uint8_t values = 0;
+  uint16_t parameter = 0;
+};
+
+inline constexpr int64_t kExtendedHeaderBytes = kHeaderBytes + 4;
+
+// Appends `header`, whose codec and value type follow from the other fields.
+void WriteExtendedHeader(ExtendedHeader header, Bytes& out);
+// Reads and checks an extended header, as ReadHeader does: the codec is kExtended, and both value
+// types agree. The method's decoder checks all else. Throws Error for anything else.
+ExtendedHeader ReadExtendedHeader(ByteSpan message);
 
 // Appends `header` to `out`.
 void WriteHeader(const Header& header, Bytes& out);

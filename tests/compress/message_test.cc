@@ -61,6 +61,41 @@ TEST(Header, RefusesUnknownValues) {
   EXPECT_THROW(ReadHeader(ByteSpan(good).first(15)), Error);
 }
 
+TEST(ExtendedHeader, LiesByteForByteAsDocumented) {
+  Bytes bytes;
+  WriteExtendedHeader({.header = {.index = IndexCoding::kPacked,
+                                  .unit = 0x01020304,
+                                  .numel = 0x0A0B0C0D,
+                                  .count = 0x00112233},
+                       .method = Method::kDct,
+                       .values = static_cast<uint8_t>(ValueType::kBfloat16),
+                       .parameter = 0x0C0B},
+                      bytes);
+  EXPECT_EQ(bytes, Raw({0x4C, 0x47, 0x12, 0x97, 4,    3, 2, 1, 0x0D, 0x0C,
+                        0x0B, 0x0A, 0x33, 0x22, 0x11, 0, 2, 2, 0x0B, 0x0C}));
+  const ExtendedHeader header = ReadExtendedHeader(bytes);
+  EXPECT_EQ(header.header.values, ValueType::kBfloat16);
+  EXPECT_EQ(header.header.index, IndexCoding::kPacked);
+  EXPECT_EQ(header.header.count, 0x00112233u);
+  EXPECT_EQ(header.method, Method::kDct);
+  EXPECT_EQ(header.values, 2);
+  EXPECT_EQ(header.parameter, 0x0C0B);
+}
+
+TEST(ExtendedHeader, RefusesOthers) {
+  Bytes good;
+  WriteExtendedHeader(
+      {.header = {.numel = 10, .count = 10}, .values = static_cast<uint8_t>(ElementFormat::kE2M1)},
+      good);
+  EXPECT_EQ(ReadExtendedHeader(good).values, 20);
+  EXPECT_THROW(ReadExtendedHeader(ByteSpan(good).first(19)), Error);
+  for (const auto& [at, value] : {std::pair{3, 2}, {2, 0x11}, {17, 1}, {0, 0}}) {
+    Bytes bad = good;
+    bad[static_cast<size_t>(at)] = static_cast<std::byte>(value);
+    EXPECT_THROW(ReadExtendedHeader(bad), Error) << "byte " << at;
+  }
+}
+
 TEST(Indices, RoundTripAndLength) {
   for (const int64_t numel : {1, 2, 8, 9, 255, 256, 257, 65536, 65537, 300000}) {
     for (const int64_t count : {int64_t{0}, int64_t{1}, numel / 100, numel / 3, numel}) {
