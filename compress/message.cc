@@ -191,7 +191,7 @@ ExtendedHeader ReadExtendedHeader(ByteSpan message) {
     Malformed(std::to_string(message.size()) + " bytes, shorter than the extended header");
   }
   const std::byte* from = message.data() + kHeaderBytes;
-  header.method = static_cast<Method>(Load<uint8_t>(from));
+  header.method = static_cast<ExtendedMethod>(Load<uint8_t>(from));
   header.values = Load<uint8_t>(from + 1);
   header.parameter = Load<uint16_t>(from + 2);
   if (header.header.values != BaseValues(header.values)) {

@@ -128,7 +128,7 @@ constexpr int BitsPerPosition(int64_t numel) {
 }
 
 // The method of a message whose codec is kExtended. Numbers are appended, and never change.
-enum class Method : uint8_t {
+enum class ExtendedMethod : uint8_t {
   kMx = 1,   // block formats with shared scales, and pieces of their sums
   kDct = 2,  // cosine coefficients of chunks
   kEden = 3,
@@ -154,7 +154,7 @@ enum class ElementFormat : uint8_t { kE4M3 = 16, kE5M2 = 17, kE3M2 = 18, kE2M3 =
 //          18  u16  parameter of the method (bits, rank), or 0
 struct ExtendedHeader {
   Header header;  // its codec is kExtended
-  Method method = Method::kMx;
+  ExtendedMethod method = ExtendedMethod::kMx;
   uint8_t values = 0;
   uint16_t parameter = 0;
 };

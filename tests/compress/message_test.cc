@@ -67,7 +67,7 @@ TEST(ExtendedHeader, LiesByteForByteAsDocumented) {
                                   .unit = 0x01020304,
                                   .numel = 0x0A0B0C0D,
                                   .count = 0x00112233},
-                       .method = Method::kDct,
+                       .method = ExtendedMethod::kDct,
                        .values = static_cast<uint8_t>(ValueType::kBfloat16),
                        .parameter = 0x0C0B},
                       bytes);
@@ -77,7 +77,7 @@ TEST(ExtendedHeader, LiesByteForByteAsDocumented) {
   EXPECT_EQ(header.header.values, ValueType::kBfloat16);
   EXPECT_EQ(header.header.index, IndexCoding::kPacked);
   EXPECT_EQ(header.header.count, 0x00112233u);
-  EXPECT_EQ(header.method, Method::kDct);
+  EXPECT_EQ(header.method, ExtendedMethod::kDct);
   EXPECT_EQ(header.values, 2);
   EXPECT_EQ(header.parameter, 0x0C0B);
 }
