@@ -12,6 +12,8 @@ SentCall Unsent(const CollectiveCall& call, int workers) {
   sent.decode.clear();
   AddWork(call.encode, sent.encode);
   AddWork(call.decode, sent.decode);
+  sent.serve.clear();
+  AddWork(call.serve, sent.serve);
   return sent;
 }
 

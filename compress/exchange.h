@@ -34,7 +34,9 @@
 namespace legacy {
 
 // The network's operation on the workers' payloads of a collective call.
-enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum };
+// kServed: a parameter server compresses what it has formed from the payloads, and answers with
+// that.
+enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum, kServed };
 
 // The operation that carries the payloads. The fabric chooses its algorithm (ring, tree, parameter
 // server).
@@ -47,6 +49,10 @@ struct CollectiveCall {
   int root = 0;     // the worker that broadcasts; ignored by other collectives
   WorkList encode;  // work of each worker before the call can start
   WorkList decode;  // work of each worker after the call, for all messages together
+  // What only parameter servers do: the bytes that each worker gets from them, if those do not
+  // follow from the messages, and the work of a server between the last message and its answers.
+  std::optional<int64_t> pull = {};
+  WorkList serve = {};
 };
 
 // A collective call whose messages have a length that is known beforehand.
@@ -103,6 +109,9 @@ struct StepInfo {
 struct UnitStep {
   StepInfo info = {};
   double parameter = 1;  // the parameter that the policy chose for this unit and step
+  // The number of worker 0 in the keys of what senders draw for themselves: a server draws as the
+  // worker after the last one.
+  uint32_t first_sender = 0;
   // Parameters that the policy will choose from within the step, loosest first. If empty,
   // `parameter` is the choice.
   std::vector<double> candidates = {};
@@ -199,8 +208,10 @@ struct SchemeTraits {
   // bf16): the mean of scaled gradients is then the scaled mean.
   bool sends_values = false;
   // True if workers compress the mean of their gradients, which they have from a dense call
-  // (schemes/after_mean.h): the bytes do not depend on the parameter.
+  // (schemes/compressed_mean.h): the bytes do not depend on the parameter.
   bool compresses_mean = false;
+  // True if a parameter server compresses: its collective calls are kServed.
+  bool needs_server = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
   // The factor on each worker's residual before it is added to the next gradient.

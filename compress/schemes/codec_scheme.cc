@@ -12,7 +12,6 @@ namespace legacy {
 namespace {
 
 constexpr std::array<std::string_view, 2> kMemories = {"residual", "momentum"};
-constexpr std::array<std::string_view, 2> kPlaces = {"worker", "after-mean"};
 constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 3> kReductions = {"gather", "requantise", "hop"};
 constexpr double kLargestMomentum = 0.999999;
@@ -136,8 +135,8 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
 std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
                                         const CodecSchemeOptions& options, std::string name) {
   auto scheme = std::make_unique<CodecScheme>(std::move(codec), options, std::move(name));
-  if (options.after_mean) return AfterMean(std::move(scheme), options.again);
-  return scheme;
+  if (options.where == Where::kWorker) return scheme;
+  return CompressedMean(std::move(scheme), options.where, options.again);
 }
 
 std::span<const OptionSpec> CodecSchemeOptionSpecs() {
@@ -155,9 +154,10 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
       {"reduction", "gather", "gather, requantise, hop",
        "gather: every worker receives all messages; requantise: each worker averages a slice and "
        "quantises it again; hop: a ring rounds each partial sum (fp16, bf16)"},
-      {"where", "worker", "worker, after-mean",
-       "what is compressed: each worker's gradient, or their mean, which a dense all-reduce has "
-       "formed; after-mean saves no bytes"},
+      {"where", "worker", "worker, after-mean, server, both",
+       "what is compressed: each worker's gradient; their mean, after a dense all-reduce, which "
+       "saves no bytes; the mean at a parameter server, in its answers; both each gradient and the "
+       "mean"},
       {"again", "off", "off, gather, dense",
        "second call of where=after-mean, as published programs have it: all-gather of the equal "
        "messages, or dense all-reduce of what they say"}};
@@ -183,9 +183,9 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");
   read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
-  read.after_mean = reader.Choice("where", kPlaces) == 1;
+  read.where = static_cast<Where>(reader.Choice("where", kPlaces));
   read.again = static_cast<Again>(reader.Choice("again", kAgain));
-  if (read.again != Again::kOff && !read.after_mean) {
+  if (read.again != Again::kOff && read.where != Where::kAfterMean) {
     throw Error("again", std::string(kAgain[static_cast<size_t>(read.again)]),
                 "off without where=after-mean");
   }

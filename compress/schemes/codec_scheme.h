@@ -21,8 +21,8 @@
 
 #include "compress/exchange.h"
 #include "compress/options.h"
-#include "compress/schemes/after_mean.h"
 #include "compress/schemes/codec_step.h"
+#include "compress/schemes/compressed_mean.h"
 #include "compress/schemes/memory.h"
 
 namespace legacy {
@@ -36,7 +36,7 @@ struct CodecSchemeOptions {
   int64_t min_numel = 0;  // elements below which units are sent whole
   bool vectors = true;    // true: units of one dimension are compressed too
   Summing summing = Summing::kPlain;
-  bool after_mean = false;  // true: the mean is compressed (after_mean.h)
+  Where where = Where::kWorker;  // what is compressed (compressed_mean.h)
   Again again = Again::kOff;
 };
 
@@ -92,7 +92,7 @@ class CodecScheme : public Scheme {
 };
 
 // Makes the codec's scheme, for the mean if the options say so. Throws Error as CodecScheme and
-// AfterMean do.
+// CompressedMean do.
 std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
                                         const CodecSchemeOptions& options, std::string name = {});
 

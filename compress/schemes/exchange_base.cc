@@ -68,7 +68,7 @@ CodecContext ExchangeBase::SharedContext() const {
 
 CodecContext ExchangeBase::SenderContext(int worker) {
   CodecContext context = SharedContext();
-  context.random.worker = static_cast<uint32_t>(worker);
+  context.random.worker = step_.first_sender + static_cast<uint32_t>(worker);
   context.state = &codec_states_[worker];
   return context;
 }

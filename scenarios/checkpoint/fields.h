@@ -40,11 +40,12 @@ void Fields(Archive& archive, LinkCounters& c) {
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c) {
-  auto& [algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, gpus, pace,
-         sumBytes, parents, firstAggregator, pairBytes, order, relays, pieceBytes, window] = c;
-  archive(algorithm, root, bytes, members, pullBytes, servers, group, channels, protocol, gpus,
-          pace.inside, pace.across, sumBytes, parents, firstAggregator, pairBytes, order, relays,
-          pieceBytes, window);
+  auto& [algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
+         gpus, pace, sumBytes, parents, firstAggregator, pairBytes, order, relays, pieceBytes,
+         window] = c;
+  archive(algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
+          gpus, pace.inside, pace.across, sumBytes, parents, firstAggregator, pairBytes, order,
+          relays, pieceBytes, window);
 }
 
 template <class Archive>
@@ -83,8 +84,8 @@ void Fields(Archive& archive, Work& w) {
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  auto& [reduction, collective, root, encode, decode] = c;
-  archive(reduction, collective, root, encode, decode);
+  auto& [reduction, collective, root, encode, decode, pull, serve] = c;
+  archive(reduction, collective, root, encode, decode, pull, serve);
 }
 
 template <class Archive>

@@ -212,8 +212,13 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   built.scheme = std::move(anchor.scheme);
   if (built.scheme->Traits().compresses_mean && *scenario.legacy.volume == VolumeMeasure::kBytes) {
     throw Error("methods." + method.name + ".scheme", method.scheme,
-                "no where=after-mean beside a volume of bytes, which do not depend on what is "
-                "selected; use volume=elements");
+                "no where=after-mean or where=server beside a volume of bytes: what workers send "
+                "does not depend on what is selected; use volume=elements");
+  }
+  if (built.scheme->Traits().needs_server && *scenario.aggregation != Transfer::kParameterServer) {
+    throw Error("methods." + method.name + ".scheme", method.scheme,
+                "where=worker or where=after-mean, or network.aggregation=parameter-server: with "
+                "where=server and where=both a server compresses what it returns");
   }
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
@@ -246,7 +251,12 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 }
 
 std::string SendsEverything(const Method& method, const Scheme& scheme) {
-  if (!scheme.Traits().compresses_mean) return "";
+  const SchemeTraits traits = scheme.Traits();
+  if (!traits.compresses_mean) return "";
+  if (traits.needs_server) {
+    return method.name +
+           ": with where=server workers send every value; only the server's answers are compressed";
+  }
   return method.name +
          ": where=after-mean sends every value; its element ratio counts what is selected from the "
          "mean, its bytes are at least those of dense";

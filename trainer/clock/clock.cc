@@ -220,6 +220,7 @@ std::vector<StepSeconds> Clock::SecondsOf(const StepWork& work) const {
     for (const SentCall& call : bucket.calls) {
       priced.encode.push_back(WorkSeconds(call.encode));
       priced.decode.push_back(WorkSeconds(call.decode));
+      priced.serve.push_back(WorkSeconds(call.serve));
     }
   }
   seconds.after = BackwardSeconds(0, done, work.batch_size);

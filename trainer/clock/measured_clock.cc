@@ -74,6 +74,7 @@ StepSeconds MeasuredClock::PricedSecondsOf(const StepWork& work, const TraceStep
     for (const SentCall& call : bucket.calls) {
       timed.encode.push_back(price(call.encode));
       timed.decode.push_back(price(call.decode));
+      timed.serve.push_back(price(call.serve));
     }
   }
   seconds.after = (traced.compute.Of(worker) - done) / device_speed_;

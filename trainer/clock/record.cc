@@ -24,7 +24,7 @@ constexpr Allowed kSteps = {0, int64_t{1} << 40};
 
 // By enumerator.
 constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast"};
-constexpr std::array kReductions = {"concat", "sum", "max", "vote", "requantised-sum"};
+constexpr std::array kReductions = {"concat", "sum", "max", "vote", "requantised-sum", "served"};
 
 // The line of a step of workers.
 struct StepLine {
@@ -113,6 +113,8 @@ void RecordFields(Line& line, SentCall& call, int workers) {
                                                       std::to_string(workers) + " workers");
   line.Rows("encode", call.encode);
   line.Rows("decode", call.decode);
+  line.Optional("pull", call.pull);
+  if (line.Has("serve", !call.serve.empty())) line.Rows("serve", call.serve);
 }
 
 template <class Line>

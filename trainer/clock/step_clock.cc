@@ -125,6 +125,13 @@ PricedStep StepClock::Price(const StepWork& work, std::span<const double> factor
   PricedStep step = Unpriced(work, options_);
   const std::vector<StepSeconds> all = SecondsOf(work);
   assert(all.size() == 1 || all.size() == static_cast<size_t>(work.workers));
+  for (size_t b = 0; b < work.buckets.size(); ++b) {
+    const std::vector<double>& serve = all.front().buckets[b].serve;
+    for (size_t r = 0; r < serve.size(); ++r) {
+      fabric::CollectiveSpec& spec = step.traffic.buckets[b].calls[r].collective;
+      if (fabric::IsServer(spec.algorithm)) spec.serve = ToNs(serve[r] / spec.servers, 1);
+    }
+  }
   for (int w = 0; w < work.workers; ++w) {
     const StepSeconds& seconds = all[all.size() == 1 ? 0 : w];
     assert(seconds.buckets.size() == work.buckets.size());

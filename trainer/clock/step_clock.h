@@ -42,6 +42,8 @@ struct StepSeconds {
     double compute = 0;          // computing since the bucket before it, or since `before`
     std::vector<double> encode;  // encoding of each call
     std::vector<double> decode;
+    // Seconds of a parameter server in each call, of a device as the worker has; empty: none.
+    std::vector<double> serve = {};
   };
   double before = 0;  // update, all passes but the last, and its forward pass
   // Seconds of work on the whole gradient. Where there is any, all encoding follows the backward

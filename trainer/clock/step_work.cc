@@ -10,7 +10,7 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
   return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
                     [](const SentCall& x, const SentCall& y) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
-                             x.root == y.root;
+                             x.root == y.root && x.pull.has_value() == y.pull.has_value();
                     });
 }
 
@@ -19,6 +19,8 @@ void AddCall(const SentCall& call, SentCall& total) {
   for (size_t w = 0; w < call.bytes.size(); ++w) total.bytes[w] += call.bytes[w];
   JoinWork(call.encode, total.encode);
   JoinWork(call.decode, total.decode);
+  JoinWork(call.serve, total.serve);
+  if (call.pull) *total.pull += *call.pull;
 }
 
 }  // namespace

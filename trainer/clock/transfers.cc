@@ -82,6 +82,12 @@ int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
   return pull == Pull::kDense ? dense : std::min(sum, dense);
 }
 
+[[noreturn]] void RefuseServed(const std::string& transfer) {
+  throw Error("network.aggregation", transfer,
+              "parameter-server, as the server compresses what it returns (where=server, "
+              "where=both)");
+}
+
 }  // namespace
 
 std::vector<CollectiveAlgorithm> PeerAlgorithms(Payload payload) {
@@ -160,9 +166,11 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
     spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
                              : CollectiveAlgorithm::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
-    spec.pullBytes = PullBytes(call, elements, options.pull);
+    if (sharded && call.reduction == Reduction::kServed) RefuseServed("sharded-parameter-server");
+    spec.pullBytes = call.pull.value_or(PullBytes(call, elements, options.pull));
     return spec;
   }
+  if (call.reduction == Reduction::kServed) RefuseServed("collective");
   if (partial && call.collective == Collective::kAllReduce) {
     std::fill(spec.bytes.begin(), spec.bytes.end(),
               *std::max_element(spec.bytes.begin(), spec.bytes.end()));

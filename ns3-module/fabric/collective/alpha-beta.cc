@@ -173,7 +173,8 @@ double AlphaBetaSeconds(const CollectiveSpec& spec, double alpha, double bytesPe
         return 0;
     }
     const Cost cost = CostOf(spec);
-    return cost.steps * alpha + cost.bytes / bytesPerSecond;
+    return cost.steps * alpha + cost.bytes / bytesPerSecond +
+           1e-9 * static_cast<double>(spec.serve);
 }
 
 CollectiveChoice FastestCollective(const std::vector<CollectiveAlgorithm>& candidates,

@@ -264,7 +264,8 @@ WideTime ClosedForm::ShardedServer() const
     const int64_t push = Part(m_bytes, m_spec.servers);
     const int64_t pull = Part(m_spec.pullBytes, m_spec.servers);
     const int sharing = std::max(m_workers, m_spec.servers);
-    const WideTime turn = m_spec.pullBytes > 0 ? Acks(push) : 0;
+    const WideTime acks = m_spec.pullBytes > 0 ? Acks(push) : 0;
+    const WideTime turn = std::max(acks, WideTime{m_spec.serve});
     return Flow(push) + (sharing - 1) * Wire(push) + turn + Flow(pull) + (sharing - 1) * Wire(pull);
 }
 
@@ -315,7 +316,8 @@ WideTime ClosedForm::Time() const
     case CollectiveAlgorithm::Broadcast:
         return BroadcastTime(m_workers, m_spec.bytes[m_spec.root], m_path, m_transport);
     case CollectiveAlgorithm::ParameterServer:
-        return ParameterServerTime(m_workers, m_bytes, m_spec.pullBytes, m_path, m_transport);
+        return ParameterServerTime(
+            m_workers, m_bytes, m_spec.pullBytes, m_path, m_transport, m_spec.serve);
     case CollectiveAlgorithm::ShardedParameterServer:
         return ShardedServer();
     case CollectiveAlgorithm::SparseTree:

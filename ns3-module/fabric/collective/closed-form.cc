@@ -181,7 +181,8 @@ TimeNs ParameterServerTime(int workers,
                            int64_t pushBytes,
                            int64_t pullBytes,
                            const UniformPath& path,
-                           const Transport& transport)
+                           const Transport& transport,
+                           TimeNs serve)
 {
     if (workers == 1)
     {
@@ -189,8 +190,9 @@ TimeNs ParameterServerTime(int workers,
     }
     const auto shared = [&](int64_t bytes)
     { return FlowTime(path, bytes, transport) + (workers - 1) * WireTime(path, bytes, transport); };
-    // The last push is ACKed before the first pull leaves.
-    const WideTime turn = pullBytes > 0 ? AckTime(path, pushBytes, transport) : 0;
+    // The last push is ACKed before the first pull leaves, while the server works.
+    const WideTime acks = pullBytes > 0 ? AckTime(path, pushBytes, transport) : 0;
+    const WideTime turn = std::max(acks, WideTime{serve});
     return NarrowTime(shared(pushBytes) + turn + shared(pullBytes));
 }
 

@@ -120,6 +120,7 @@ TimeNs ParameterServerTime(int workers,
                            int64_t pushBytes,
                            int64_t pullBytes,
                            const UniformPath& path,
-                           const Transport& transport);
+                           const Transport& transport,
+                           TimeNs serve = 0);
 
 } // namespace legacy::fabric

@@ -151,6 +151,7 @@ void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
     {
         CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
         CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
+        CheckRange(algorithm + ": time of a server", spec.serve, 0, INT64_MAX);
     }
     if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
         spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather ||

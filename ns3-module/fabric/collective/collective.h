@@ -121,6 +121,7 @@ struct CollectiveSpec
     /// endpoints of servers and aggregators are numbers of the placement.
     std::vector<int> members;
     int64_t pullBytes = 0; ///< parameter servers: bytes sent to each worker
+    TimeNs serve = 0;      ///< parameter servers: time between the last push and the first pull
     /// Sharded parameter server: endpoints N .. N + servers - 1, or with `members` root ..
     /// root + servers - 1.
     int servers = 1;

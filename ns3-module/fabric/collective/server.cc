@@ -1,7 +1,7 @@
 // Parameter servers. Workers push, and servers answer when all workers have pushed. If there are
 // several servers, each has a shard, which is a balanced part of every message. Worker w begins
 // with server w mod S, and server s with worker s mod N, so that they do not all begin with the
-// same one. Servers compute in no time.
+// same one. Servers add in no time; what else they compute takes CollectiveSpec::serve.
 #include "algorithms.h"
 #include "base.h"
 
@@ -24,6 +24,7 @@ class ServerCollective : public CollectiveBase
           m_window(window),
           m_push(spec.bytes),
           m_pull(spec.pullBytes),
+          m_serve(spec.serve),
           m_pushing(m_workers),
           m_pulling(servers),
           m_pushed(servers, 0),
@@ -47,10 +48,21 @@ class ServerCollective : public CollectiveBase
         const int server = flow.destination - m_workers;
         --m_pushing[flow.source].inFlight;
         SendPushes(flow.source, sink);
-        if (++m_pushed[server] == m_workers)
+        if (++m_pushed[server] < m_workers)
         {
-            SendPulls(server, sink);
+            return;
         }
+        if (m_serve > 0)
+        {
+            Wake(m_serve, static_cast<uint64_t>(server), sink);
+            return;
+        }
+        SendPulls(server, sink);
+    }
+
+    void OnWake(uint64_t server, FlowSink& sink) override
+    {
+        SendPulls(static_cast<int>(server), sink);
     }
 
   private:
@@ -96,6 +108,7 @@ class ServerCollective : public CollectiveBase
     const int m_window;
     const std::vector<int64_t> m_push;
     const int64_t m_pull;
+    const TimeNs m_serve;
     std::vector<Sending> m_pushing; ///< progress by worker
     std::vector<Sending> m_pulling; ///< progress by server
     std::vector<int> m_pushed;      ///< number of pushes received, by server

@@ -22,6 +22,7 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
                     {static_cast<int64_t>(spec.algorithm),
                      spec.root,
                      spec.pullBytes,
+                     spec.serve,
                      spec.servers,
                      spec.group,
                      spec.channels,

@@ -230,6 +230,7 @@ class PlanWriter {
       json calls = json::array();
       for (size_t r = 0; r < bucket.encode.size(); ++r) {
         const CollectiveSpec& spec = priced.traffic.buckets[b].calls[r].collective;
+        if (spec.serve > 0) throw NoClosedForm{"a server compresses"};
         json call = {{"algorithm", KnownAlgorithm(spec)}};
         sizes.push_back(SizesOf(spec));
         sizes.push_back(seconds_.Add(bucket.encode[r]));

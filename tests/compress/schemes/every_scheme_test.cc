@@ -43,6 +43,8 @@ const std::vector<Case>& Cases() {
                                           {"topk:where=after-mean", {0.1, 0.02}},
                                           {"qsgd:where=after-mean,again=gather", {8, 4}},
                                           {"topk:where=after-mean,again=dense", {0.1, 0.02}},
+                                          {"topk:where=server", {0.1, 0.02}},
+                                          {"topk:where=both", {0.1, 0.02}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"powersgd:min_rate=0,decay=0.5", {2, 4}},

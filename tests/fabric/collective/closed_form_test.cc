@@ -48,6 +48,7 @@ CollectiveSpec EvenSpec(CollectiveAlgorithm algorithm, const Star& star, int64_t
   spec.root = workers / 3;
   spec.bytes.assign(workers, bytes * workers * workers);
   spec.pullBytes = 3 * spec.bytes[0];
+  spec.serve = 4'321;
   spec.servers = workers % kServers == 0 ? kServers : 1;
   spec.group = workers % 4 == 0 ? 4 : 1;
   spec.parents = star.placement.parents;

@@ -65,7 +65,7 @@ TEST(Checkpoints, OfOtherVersionsAreRefusedWithOneMessage) {
     message = error.what();
   }
   EXPECT_NE(message.find("checkpoint-2: checkpoint of another version of this program: got "
-                         "'format 1'; allowed: format 5; resume the run with the version"),
+                         "'format 1'; allowed: format 6; resume the run with the version"),
             std::string::npos)
       << message;
   EXPECT_EQ(std::ftell(log), 0) << "nothing else is said";
@@ -81,6 +81,7 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   spec.bytes = {3, 4};
   spec.members = {1, 0};
   spec.pullBytes = 5;
+  spec.serve = 15;
   spec.servers = 6;
   spec.group = 7;
   spec.channels = 8;
@@ -99,8 +100,8 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 5u);
-  EXPECT_EQ(sum, 8436479575283350348u);
+  EXPECT_EQ(kCheckpointFormat, 6u);
+  EXPECT_EQ(sum, 7946324881146588323u);
 }
 
 }  // namespace

@@ -109,6 +109,15 @@ TEST_F(ProcessesTest, OptionsOfMethodsGiveEqualFiles) {
               {2, 3});
 }
 
+TEST_F(ProcessesTest, ServersThatCompressGiveEqualFiles) {
+  std::ofstream(Out("methods.yaml")) << "methods:\n"
+                                        "  server: {scheme: 'qsgd:where=server'}\n"
+                                        "  both: {scheme: 'topk:where=both', policy: lgreco}\n";
+  ExpectEqual("--scenario=" + Out("methods.yaml") +
+                  " --aggregation=parameter-server --policies=server,both",
+              {2});
+}
+
 // The first active worker, whose gradient policies read, is then another process's.
 TEST_F(ProcessesTest, DroppedWorkersGiveEqualFiles) {
   ExpectEqual(

@@ -382,6 +382,30 @@ TEST(Clock, AlgorithmsOfAListCarryWhatTheyCan) {
             std::string::npos);
 }
 
+// A server that compresses answers later, and with a message of its own.
+TEST(Clock, ServersWorkBeforeTheyAnswer) {
+  const TransferOptions options{Transfer::kParameterServer};
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels, options);
+  StepWork work = ToyWork();
+  const auto call = [&]() -> SentCall& { return work.buckets[1].calls[0]; };
+  const auto spec = [&] { return clock.Price(work, {}).traffic.buckets[1].calls[0].collective; };
+  EXPECT_EQ(spec().serve, 0);
+  call().reduction = Reduction::kServed;
+  call().pull = 7;
+  call().serve = work.buckets[1].calls[1].encode;
+  EXPECT_EQ(spec().pullBytes, 7);
+  EXPECT_EQ(spec().serve, clock.Price(work, {}).call_encode[1][1][0]);
+  EXPECT_GT(spec().serve, 0);
+  // Equal calls of layers that are sent together add up.
+  const std::vector<BucketWork> pair = {work.buckets[1], work.buckets[1]};
+  const BucketWork merged = MergeUnits(pair).front();
+  EXPECT_EQ(merged.calls[0].pull, 14);
+  for (const Transfer other : {Transfer::kPeers, Transfer::kShardedParameterServer}) {
+    EXPECT_NE(MessageOf([&] { CollectiveOf({other}, call(), 10); }).find("parameter-server"),
+              std::string::npos);
+  }
+}
+
 TEST(Clock, ParameterServerPulls) {
   for (Pull pull : {Pull::kDense, Pull::kUnion}) {
     const Clock clock(ToyProfile(), ToyCosts(), kNumels, {Transfer::kParameterServer, pull});

@@ -1,5 +1,5 @@
-// Compression of the mean: where=after-mean.
-#include "compress/schemes/after_mean.h"
+// Compression of the mean: where=after-mean, server and both.
+#include "compress/schemes/compressed_mean.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include "compress/exchange.h"
 #include "tests/compress/test_data.h"
 
-namespace legacy::after_mean_test {
+namespace legacy::compressed_mean_test {
 namespace {
 
 constexpr int64_t kNumel = 1000;
@@ -54,7 +54,7 @@ void ExpectEqual(const std::string& one, const std::string& other, int workers, 
   }
 }
 
-TEST(AfterMean, EqualsWorkersWhereThereIsOneMean) {
+TEST(CompressedMean, EqualsWorkersWhereThereIsOneMean) {
   for (const std::string codec : {"topk", "randomk", "qsgd"}) {
     ExpectEqual(codec, codec + ":where=after-mean", 1, false);
   }
@@ -64,7 +64,7 @@ TEST(AfterMean, EqualsWorkersWhereThereIsOneMean) {
   ExpectEqual("dense", "dense:where=after-mean", 3, false);
 }
 
-TEST(AfterMean, SelectsFromTheMeanAndLosesNothing) {
+TEST(CompressedMean, SelectsFromTheMeanAndLosesNothing) {
   constexpr int kWorkers = 5;
   const auto exchange = MakeScheme("topk:where=after-mean")->Open(test::MakeUnit(kNumel), kWorkers);
   std::vector<float> residual(kNumel);
@@ -84,7 +84,7 @@ TEST(AfterMean, SelectsFromTheMeanAndLosesNothing) {
   }
 }
 
-TEST(AfterMean, AgainChangesBytesAndNoResult) {
+TEST(CompressedMean, AgainChangesBytesAndNoResult) {
   for (const int workers : {1, 4, 5}) {
     for (const std::string again : {"gather", "dense"}) {
       ExpectEqual("topk:where=after-mean", "topk:where=after-mean,again=" + again, workers, false);
@@ -101,7 +101,7 @@ TEST(AfterMean, AgainChangesBytesAndNoResult) {
   EXPECT_EQ(bytes(",again=dense"), 2 * dense);
 }
 
-TEST(AfterMean, EachWorkerDoesTheWorkOfOneMessage) {
+TEST(CompressedMean, EachWorkerDoesTheWorkOfOneMessage) {
   const Unit unit = test::MakeUnit(kNumel);
   const auto elements = [](const WorkList& works, const std::string& kernel) {
     int64_t sum = 0;
@@ -128,7 +128,80 @@ TEST(AfterMean, EachWorkerDoesTheWorkOfOneMessage) {
   }
 }
 
-TEST(AfterMean, RefusesWhatIsNotOneMean) {
+// A server's Top-K draws nothing, so its update is that of workers that compress the mean.
+TEST(CompressedMean, IsTheSameAtAServer) {
+  for (const int workers : {1, 3}) {
+    ExpectEqual("topk:where=after-mean", "topk:where=server", workers, false);
+  }
+}
+
+// u + r' = mean C(g_w + r_w) + r, and the workers' residuals are those of where=worker.
+TEST(CompressedMean, CompressesTwiceAndLosesNothing) {
+  constexpr int kWorkers = 4;
+  const Unit unit = test::MakeUnit(kNumel);
+  const auto workers = MakeScheme("topk")->Open(unit, kWorkers);
+  const auto both = MakeScheme("topk:where=both")->Open(unit, kWorkers);
+  std::vector<double> owed(kNumel);  // what the server has got and not returned
+  for (int64_t step = 0; step < 8; ++step) {
+    const Gradients gradients = Different(kWorkers, step);
+    const std::vector<float> mean = test::RunStep(*workers, StepOf(step), gradients);
+    const std::vector<float> update = test::RunStep(*both, StepOf(step), gradients);
+    EXPECT_EQ(std::ranges::count_if(update, [](float u) { return u != 0; }), kDensity * kNumel);
+    for (int w = 0; w < kWorkers; ++w) {
+      ASSERT_TRUE(std::ranges::equal(both->Residual(w), workers->Residual(w)));
+    }
+    for (int64_t i = 0; i < kNumel; ++i) {
+      owed[i] += mean[i];
+      ASSERT_TRUE(update[i] == 0 || std::abs(update[i] - owed[i]) < 1e-5) << i;
+      owed[i] -= update[i];
+    }
+  }
+}
+
+// A server rounds by draws of its own, so that its rounding does not depend on a worker's.
+TEST(CompressedMean, DrawsAnotherRoundingAtTheServer) {
+  const Unit unit = test::MakeUnit(kNumel);
+  const Gradients gradients = Different(1, 3);
+  const auto update = [&](const std::string& where) {
+    const SchemeOptions options{.error_feedback = false};
+    return test::RunStep(*MakeScheme("qsgd:where=" + where, options)->Open(unit, 1), StepOf(0, 2),
+                         gradients);
+  };
+  EXPECT_EQ(update("worker"), update("after-mean"));
+  EXPECT_NE(update("worker"), update("server"));
+}
+
+TEST(CompressedMean, ServersWorkAndAnswerWithOneMessage) {
+  const Unit unit = test::MakeUnit(kNumel);
+  const int64_t dense = *MakeScheme("dense")->MessageBytes(unit, 1);
+  const PlannedCall own = MakeScheme("topk")->Plan(unit, kDensity, 1)->front();
+  const PlannedCall gathered = MakeScheme("topk")->Plan(unit, kDensity, 6)->front();
+  const auto sum = [](WorkList one, const WorkList& other) {
+    AddWork(other, one);
+    return one;
+  };
+  const auto expect_equal = [](const WorkList& a, const WorkList& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].kernel, b[i].kernel);
+      EXPECT_EQ(a[i].elements, b[i].elements);
+      EXPECT_EQ(a[i].launches, b[i].launches);
+    }
+  };
+  const auto server = MakeScheme("topk:where=server")->Plan(unit, kDensity, 6)->front();
+  EXPECT_EQ(server.bytes, dense);
+  const auto both = MakeScheme("topk:where=both")->Plan(unit, kDensity, 6)->front();
+  EXPECT_EQ(both.bytes, own.bytes);
+  expect_equal(both.call.encode, own.call.encode);
+  expect_equal(both.call.serve, sum(gathered.call.decode, own.call.encode));
+  for (const CollectiveCall& call : {server.call, both.call}) {
+    EXPECT_EQ(call.reduction, Reduction::kServed);
+    EXPECT_EQ(call.pull, own.bytes);
+    expect_equal(call.decode, own.call.decode);
+  }
+}
+
+TEST(CompressedMean, RefusesWhatIsNotOneMean) {
   const auto message = [](const std::string& scheme) -> std::string {
     try {
       MakeScheme(scheme);
@@ -144,11 +217,13 @@ TEST(AfterMean, RefusesWhatIsNotOneMean) {
   EXPECT_NE(message("qsgd:where=after-mean,reduction=requantise").find("rounded on the way"),
             std::string::npos);
   EXPECT_NE(message("topk:again=gather").find("off without where=after-mean"), std::string::npos);
-  EXPECT_NE(message("topk:where=server").find("worker, after-mean"), std::string::npos);
+  EXPECT_NE(message("sidco:where=both").find("depend on the data"), std::string::npos);
+  EXPECT_NE(message("topk:where=server,again=gather").find("off without"), std::string::npos);
+  EXPECT_NE(message("topk:where=switch").find("worker, after-mean, server"), std::string::npos);
   EXPECT_NE(message("powersgd:where=after-mean").find("where"), std::string::npos);
 }
 
-TEST(AfterMean, NoticesMessagesThatDiffer) {
+TEST(CompressedMean, NoticesMessagesThatDiffer) {
   const auto exchange =
       MakeScheme("topk:where=after-mean,again=gather")->Open(test::MakeUnit(kNumel), 2);
   exchange->Begin(StepOf(0));
@@ -164,4 +239,4 @@ TEST(AfterMean, NoticesMessagesThatDiffer) {
 }
 
 }  // namespace
-}  // namespace legacy::after_mean_test
+}  // namespace legacy::compressed_mean_test
