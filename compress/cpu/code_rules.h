@@ -52,7 +52,7 @@ inline constexpr float kRaiseGrid = 0x1p100f;
 inline constexpr float kLowerGrid = 0.25f;  // keeps the distance of two floats finite
 
 // Returns the grid of codes 0 .. 2 levels for -bound .. bound. `bound` is finite, above zero, and
-// at least every |x|; levels <= 127.
+// at least every |x|; levels <= 127, or <= 255 if only magnitudes are encoded, with centre 0.
 constexpr CodeGrid SymmetricGrid(float bound, int levels, bool stochastic) {
   CodeGrid grid;
   grid.stochastic = stochastic;

@@ -14,17 +14,28 @@ namespace {
 constexpr std::string_view kLayer = "legacy-layer";
 constexpr std::string_view kPhase = "legacy-phase";
 
-// Reads a step, or the end of a part of the training.
-int64_t ParseBound(std::string text, int64_t total_steps) {
+constexpr std::string_view kEpochs = "ep";
+
+// Reads a step, the end of a part of the training, or of a number of epochs.
+int64_t ParseBound(std::string text, int64_t total_steps, int64_t steps_per_epoch) {
   const std::string given = text;
   const bool part = text.ends_with('%');
-  if (part) text.pop_back();
-  const auto number = ParseNumber(text);
-  const double most = part ? 100 : 9e15;
-  if (!number || !(*number > 0 && *number <= most) || (!part && *number != std::floor(*number))) {
-    throw Error("phase bounds", given, "steps from 1, or parts of the training up to 100%");
+  const bool epochs = text.ends_with(kEpochs);
+  if (part || epochs) text.resize(text.size() - (part ? 1 : kEpochs.size()));
+  if (epochs && steps_per_epoch == 0) {
+    throw Error("phase bounds", given,
+                "steps or parts of the training, as only trainings know how long an epoch is");
   }
-  const double step = part ? *number / 100 * static_cast<double>(total_steps) : *number;
+  const auto number = ParseNumber(text);
+  const double most = part ? 100 : epochs ? 1e6 : 9e15;
+  const bool fits = number && *number > 0 && *number <= most;
+  if (!fits || (!part && !epochs && *number != std::floor(*number))) {
+    throw Error("phase bounds", given,
+                "steps from 1, parts of the training up to 100%, or epochs (30ep)");
+  }
+  const double step = part     ? *number / 100 * static_cast<double>(total_steps)
+                      : epochs ? std::round(*number * static_cast<double>(steps_per_epoch))
+                               : *number;
   return std::max<int64_t>(1, static_cast<int64_t>(step));
 }
 
@@ -74,11 +85,16 @@ std::optional<VolumeMeasure> ParseVolume(const std::string& text, const std::str
   return text == "bytes" ? VolumeMeasure::kBytes : VolumeMeasure::kElements;
 }
 
-std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps) {
+bool HasEpochs(const std::string& phase_bounds) {
+  return phase_bounds.find(kEpochs) != std::string::npos;
+}
+
+std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps,
+                                      int64_t steps_per_epoch) {
   std::vector<int64_t> bounds;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
-    bounds.push_back(ParseBound(text.substr(begin, end - begin), total_steps));
+    bounds.push_back(ParseBound(text.substr(begin, end - begin), total_steps, steps_per_epoch));
     if (bounds.size() > 1 && bounds.back() <= bounds[bounds.size() - 2]) {
       throw Error("phase bounds", text, "ascending bounds");
     }

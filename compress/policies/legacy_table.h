@@ -26,7 +26,8 @@ struct LegacyTable {
   // Element counts; empty: one split by SplitAtShare(`split_share`).
   std::vector<int64_t> splits = {};
   double split_share = kDefaultSplitShare;
-  // "100,200" steps, or parts of the training, "30%,60%"; empty: phases of equal length.
+  // "100,200" steps, parts of the training, "30%,60%", or epochs, "30ep,60ep"; empty: phases of
+  // equal length.
   std::string phase_bounds = {};
   bool closed_right = false;  // LegacySchedule::closed_right
   // True for a control in which phases of strong compression come first; if parameters depend on
@@ -38,8 +39,12 @@ struct LegacyTable {
 };
 
 // Returns the steps at which phases end. Throws Error for anything but ascending whole numbers from
-// 1, or parts of the training above 0 %.
-std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps);
+// 1, parts of the training above 0 %, and numbers of epochs, whose length is `steps_per_epoch`; 0:
+// unknown, so that they are refused.
+std::vector<int64_t> ParsePhaseBounds(const std::string& text, int64_t total_steps,
+                                      int64_t steps_per_epoch = 0);
+// Returns true if bounds are given in epochs.
+bool HasEpochs(const std::string& phase_bounds);
 
 // Returns the schedule of policy `name`: legacy-layer uses the first phase of the parameters,
 // legacy-phase the last bucket, legacy-both all of them. `parameter` is the uniform one;

@@ -11,8 +11,11 @@ void CheckLevels(const std::string& text, const std::string&) {
   if (!text.empty()) ParseSchedule(text, ScheduleUnit::kFraction);
 }
 
+// Steps, parts and epochs can be compared only in a training: bounds that are mixed are checked
+// there again.
 void CheckPhaseBounds(const std::string& text, const std::string&) {
-  ParsePhaseBounds(text, option_forms::kMany / 2);
+  constexpr int64_t kLongEpoch = 1 << 20;
+  ParsePhaseBounds(text, option_forms::kMany / 2, kLongEpoch);
 }
 
 }  // namespace
@@ -32,9 +35,10 @@ OptionTable<LegacyTable> LegacyTableOptions() {
           "split_share", "--split-share",
           "share of all elements that lies in layers below LEGACY's default split"),
       Text<&LegacyTable::phase_bounds, CheckPhaseBounds>(
-          "phase_bounds", "--phase-bounds", "100,200|30%,60%",
-          "steps, or fractions of the training, at which LEGACY's phases end (default: phases of "
-          "equal length)"),
+          "phase_bounds", "--phase-bounds", "100,200|30%,60%|30ep,60ep",
+          "steps, fractions of the training, or epochs, at which LEGACY's phases end (default: "
+          "phases "
+          "of equal length)"),
       Switch<&LegacyTable::closed_right>(
           "closed_right", "--closed-right",
           "count a step on a phase bound to the phase that ends there"),

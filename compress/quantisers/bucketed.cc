@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +15,12 @@ namespace {
 
 constexpr int kMostBits = 8;
 constexpr int64_t kMostBucket = 1 << 20;
+constexpr int64_t kUnitBucket = int64_t{1} << 32;  // holds every unit
+constexpr const char* kUnit = "unit";
+constexpr int kByteBits = 8;
+
+uint8_t LargestOf(std::span<const uint8_t> codes) { return cpu::LargestCode(codes); }
+uint32_t LargestOf(std::span<const uint32_t> codes) { return *std::ranges::max_element(codes); }
 
 // Distance from a block to the values that are prefetched while it draws.
 constexpr int64_t kAhead = 4 * cpu::kQuantiseBlock;
@@ -36,11 +43,13 @@ std::optional<int64_t> BucketedQuantiser::SegmentBytes(int64_t count, double bit
   return ScaleBytes() * Buckets(count) + cpu::PackedBytes(count, Width(BitsOf(bits)));
 }
 
-QuantiserSetting BucketedQuantiser::SettingOf(QuantiserKind kind, double bits) const {
-  return {.kind = kind,
-          .bits = BitsOf(bits),
-          .bucket = settings_.bucket,
-          .stochastic = settings_.stochastic};
+std::optional<QuantiserSetting> BucketedQuantiser::SettingOf(QuantiserKind kind,
+                                                             double bits) const {
+  if (settings_.bucket > kMostBucket) return std::nullopt;
+  return QuantiserSetting{.kind = kind,
+                          .bits = BitsOf(bits),
+                          .bucket = settings_.bucket,
+                          .stochastic = settings_.stochastic};
 }
 
 void BucketedQuantiser::StoreScale(const BucketScale& scale, std::byte* to) const {
@@ -60,6 +69,19 @@ void BucketedQuantiser::EncodeBlock(std::span<const float> values,
                                     const std::optional<cpu::CodeGrid>& grid, int bits,
                                     const cpu::DrawSource& source, int64_t first,
                                     const float* ahead, std::byte* out) const {
+  const int width = Width(bits);
+  const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), width);
+  const std::span<std::byte> packed = {out, static_cast<size_t>(bytes)};
+  if (width > kByteBits) {
+    std::array<uint32_t, cpu::kQuantiseBlock> buffer;
+    const auto codes = std::span(buffer).first(values.size());
+    if (grid) {
+      EncodeWide(values, *grid, bits, source, first, codes);
+    } else {
+      std::ranges::fill(codes, static_cast<uint32_t>(FlatCode(bits)));
+    }
+    return cpu::PackCodes(codes, width, packed);
+  }
   std::array<uint8_t, cpu::kQuantiseBlock> buffer;
   const auto codes = std::span(buffer).first(values.size());
   if (grid) {
@@ -67,9 +89,17 @@ void BucketedQuantiser::EncodeBlock(std::span<const float> values,
   } else {
     std::ranges::fill(codes, static_cast<uint8_t>(FlatCode(bits)));
   }
-  const int width = Width(bits);
-  const auto bytes = cpu::PackedBytes(static_cast<int64_t>(values.size()), width);
-  cpu::PackCodes(codes, width, {out, static_cast<size_t>(bytes)});
+  cpu::PackCodes(codes, width, packed);
+}
+
+void BucketedQuantiser::EncodeWide(std::span<const float>, const cpu::CodeGrid&, int,
+                                   const cpu::DrawSource&, int64_t, std::span<uint32_t>) const {
+  assert(false);
+}
+
+void BucketedQuantiser::DecodeWide(std::span<const uint32_t>, const BucketScale&, int,
+                                   std::span<float>) const {
+  assert(false);
 }
 
 void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
@@ -109,18 +139,36 @@ void BucketedQuantiser::Check(ByteSpan segment, int64_t count, double parameter)
     if (!IsScale(scale)) throw Error("message: the scale of a bucket is invalid");
     const bool flat = !GridOf(scale, bits);
     if (any_code && !flat) return;
-    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
-    for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
-      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
-      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), width);
-      cpu::UnpackCodes(packed.subspan((first + at) / 8 * width, bytes), width, codes);
-      if (cpu::LargestCode(codes) > LargestCode(bits)) {
-        throw Error("message: a code is above the largest level");
-      }
-      const auto level = static_cast<uint8_t>(FlatCode(bits));
-      if (flat && std::ranges::any_of(codes, [level](uint8_t code) { return code != level; })) {
-        throw Error("message: a bucket without a range has more than one level");
-      }
+    if (width > kByteBits) {
+      CheckCodes<uint32_t>(packed, bits, first, size, flat);
+    } else {
+      CheckCodes<uint8_t>(packed, bits, first, size, flat);
+    }
+  });
+}
+
+template <typename Code, typename Body>
+void BucketedQuantiser::ForCodes(ByteSpan packed, int width, int64_t first, int64_t size,
+                                 Body body) const {
+  std::array<Code, cpu::kQuantiseBlock> buffer;
+  for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
+    const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
+    const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), width);
+    cpu::UnpackCodes(packed.subspan((first + at) / 8 * width, bytes), width, codes);
+    body(codes, at);
+  }
+}
+
+template <typename Code>
+void BucketedQuantiser::CheckCodes(ByteSpan packed, int bits, int64_t first, int64_t size,
+                                   bool flat) const {
+  ForCodes<Code>(packed, Width(bits), first, size, [&](std::span<const Code> codes, int64_t) {
+    if (static_cast<int>(LargestOf(codes)) > LargestCode(bits)) {
+      throw Error("message: a code is above the largest level");
+    }
+    const auto level = static_cast<Code>(FlatCode(bits));
+    if (flat && std::ranges::any_of(codes, [level](Code code) { return code != level; })) {
+      throw Error("message: a bucket without a range has more than one level");
     }
   });
 }
@@ -133,13 +181,18 @@ void BucketedQuantiser::DecodePart(ByteSpan segment, int64_t count, double param
   const int64_t end = begin + static_cast<int64_t>(values.size());
   ForBuckets(begin, end, [&](int64_t bucket, int64_t first, int64_t size) {
     const BucketScale scale = ScaleAt(segment, bucket);
-    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
-    for (int64_t at = 0; at < size; at += cpu::kQuantiseBlock) {
-      const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, size - at));
-      const auto bytes = cpu::PackedBytes(static_cast<int64_t>(codes.size()), width);
-      cpu::UnpackCodes(packed.subspan((first + at) / 8 * width, bytes), width, codes);
-      DecodeBucket(codes, scale, bits, values.subspan(first + at - begin, codes.size()));
+    const auto part = [&](int64_t at, size_t length) {
+      return values.subspan(first + at - begin, length);
+    };
+    if (width > kByteBits) {
+      ForCodes<uint32_t>(packed, width, first, size, [&](auto codes, int64_t at) {
+        DecodeWide(codes, scale, bits, part(at, codes.size()));
+      });
+      return;
     }
+    ForCodes<uint8_t>(packed, width, first, size, [&](auto codes, int64_t at) {
+      DecodeBucket(codes, scale, bits, part(at, codes.size()));
+    });
   });
 }
 
@@ -169,8 +222,8 @@ std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string
                                       int least_bits) {
   return {{"bits", bits, std::to_string(least_bits) + " to " + std::to_string(kMostBits),
            "bits per value, where no policy chooses them"},
-          {"bucket", "512", "multiples of 64, up to " + std::to_string(kMostBucket),
-           "number of consecutive values that share a scale"},
+          {"bucket", "512", "multiples of 64, up to " + std::to_string(kMostBucket) + ", or unit",
+           "number of consecutive values that share a scale; unit: all of the unit"},
           {"rounding", rounding, "stochastic, nearest",
            "rounding to levels: at random, which is unbiased, or to the nearest"}};
 }
@@ -184,9 +237,10 @@ BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int l
                    .integer = true,
                    .fallback = static_cast<double>(options.Integer("bits", least_bits, kMostBits)),
                    .help = "bits per value, the sign included"};
-  settings.bucket = options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
+  const bool unit = options.Text("bucket") == kUnit;
+  settings.bucket = unit ? kUnitBucket : options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
   if (settings.bucket % cpu::kDrawGroup != 0) {
-    throw Error("bucket", options.Text("bucket"), "multiples of 64");
+    throw Error("bucket", options.Text("bucket"), "multiples of 64, or unit");
   }
   settings.stochastic = options.Choice("rounding", kRoundings) == 1;
   return settings;

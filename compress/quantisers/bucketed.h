@@ -61,6 +61,13 @@ class BucketedQuantiser : public PartwiseQuantiser {
   virtual bool IsScale(const BucketScale& scale) const = 0;
   virtual void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                             std::span<float> values) const = 0;
+  // Encode and decode codes wider than a byte; only for quantisers whose Width() is above 8. `grid`
+  // is that of magnitudes.
+  virtual void EncodeWide(std::span<const float> values, const cpu::CodeGrid& grid, int bits,
+                          const cpu::DrawSource& source, int64_t first,
+                          std::span<uint32_t> codes) const;
+  virtual void DecodeWide(std::span<const uint32_t> codes, const BucketScale& scale, int bits,
+                          std::span<float> values) const;
   // Return the first level of a bucket that is not flat, and the distance to the next.
   virtual double Origin(const BucketScale& scale, int bits) const = 0;
   virtual double Step(const BucketScale& scale, int bits) const = 0;
@@ -80,9 +87,17 @@ class BucketedQuantiser : public PartwiseQuantiser {
     }
   }
   const Settings& settings() const { return settings_; }
-  QuantiserSetting SettingOf(QuantiserKind kind, double bits) const;
+  // Returns the setting of the device's kernels, or nothing if a scale is the unit's: these have
+  // buckets of a bounded size.
+  std::optional<QuantiserSetting> SettingOf(QuantiserKind kind, double bits) const;
 
  private:
+  // Calls body(codes, at) for each block of codes of a bucket that begins at element `first`, where
+  // `at` is the block's position in it. Codes are uint8_t, or uint32_t where they are wider.
+  template <typename Code, typename Body>
+  void ForCodes(ByteSpan packed, int width, int64_t first, int64_t size, Body body) const;
+  template <typename Code>
+  void CheckCodes(ByteSpan packed, int bits, int64_t first, int64_t size, bool flat) const;
   // Encodes up to kQuantiseBlock values of one bucket, from element `first` of the segment.
   void EncodeBlock(std::span<const float> values, const std::optional<cpu::CodeGrid>& grid,
                    int bits, const cpu::DrawSource& source, int64_t first, const float* ahead,

@@ -17,6 +17,7 @@
 //   y = s / sqrt(B) <= 1/2 give sqrt(B) / s - 1 >= 1. With rounding to the nearest, the same
 //   condition decides whether at least one y is above 1/2: otherwise all may become zero.
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -34,7 +35,8 @@ namespace {
 
 constexpr int kQsgdLeastBits = 2;
 constexpr const char* kLevelsOption = "levels";
-constexpr int kMostLevels = 127;  // codes are bytes
+constexpr int kMostLevels = 255;      // magnitudes are bytes
+constexpr int kMostByteLevels = 127;  // codes are bytes
 
 class Qsgd : public BucketedQuantiser {
  public:
@@ -52,8 +54,8 @@ class Qsgd : public BucketedQuantiser {
   }
   std::optional<QuantiserSetting> Setting(double bits) const override {
     if (by_levels_) return std::nullopt;
-    QuantiserSetting setting = SettingOf(QuantiserKind::kQsgd, bits);
-    setting.euclidean = euclidean_;
+    std::optional<QuantiserSetting> setting = SettingOf(QuantiserKind::kQsgd, bits);
+    if (setting) setting->euclidean = euclidean_;
     return setting;
   }
 
@@ -76,7 +78,9 @@ class Qsgd : public BucketedQuantiser {
   }
   std::optional<cpu::CodeGrid> GridOf(const BucketScale& scale, int bits) const override {
     if (scale.high == 0) return std::nullopt;
-    return cpu::SymmetricGrid(scale.high, Side(bits), settings().stochastic);
+    cpu::CodeGrid grid = cpu::SymmetricGrid(scale.high, Side(bits), settings().stochastic);
+    if (Side(bits) > kMostByteLevels) grid.centre = 0;
+    return grid;
   }
   bool IsScale(const BucketScale& scale) const override {
     return std::isfinite(scale.high) && !std::signbit(scale.high);
@@ -84,6 +88,28 @@ class Qsgd : public BucketedQuantiser {
   void DecodeBucket(std::span<const uint8_t> codes, const BucketScale& scale, int bits,
                     std::span<float> values) const override {
     cpu::DecodeSymmetric(codes, scale.high, Side(bits), values);
+  }
+  // The magnitude is rounded, as a byte, and the code is that many levels from the middle.
+  void EncodeWide(std::span<const float> values, const cpu::CodeGrid& grid, int bits,
+                  const cpu::DrawSource& source, int64_t first,
+                  std::span<uint32_t> codes) const override {
+    std::array<float, cpu::kQuantiseBlock> magnitudes;
+    std::array<uint8_t, cpu::kQuantiseBlock> rounded;
+    std::ranges::transform(values, magnitudes.begin(), cpu::MagnitudeOf);
+    cpu::EncodeCodes(std::span(magnitudes).first(values.size()), grid, source, first,
+                     std::span(rounded).first(values.size()));
+    const auto middle = static_cast<uint32_t>(Side(bits));
+    for (size_t i = 0; i < values.size(); ++i) {
+      codes[i] = values[i] < 0 ? middle - rounded[i] : middle + rounded[i];
+    }
+  }
+  void DecodeWide(std::span<const uint32_t> codes, const BucketScale& scale, int bits,
+                  std::span<float> values) const override {
+    const int levels = Side(bits);
+    const float inverse = 1.0f / static_cast<float>(levels);
+    for (size_t i = 0; i < codes.size(); ++i) {
+      values[i] = cpu::SymmetricValue(static_cast<int>(codes[i]), scale.high, levels, inverse);
+    }
   }
   double Origin(const BucketScale& scale, int) const override { return -double{scale.high}; }
   double Step(const BucketScale& scale, int bits) const override {
@@ -148,8 +174,9 @@ std::vector<OptionSpec> OptionsOfQsgd() {
   options.push_back(
       {"norm", "max", "max, l2", "norm of a bucket that the highest level represents"});
   options.push_back(
-      {kLevelsOption, "0", "0 to 127",
-       "levels on each side of zero, where no policy chooses them; 0: as many as bits= allows"});
+      {kLevelsOption, "0", "0 to 255",
+       "levels on each side of zero, where no policy chooses them (with code=elias up to 127); 0: "
+       "as many as bits= allows"});
   options.push_back(
       {"code", "fixed", "fixed, elias",
        "code of the levels: of fixed length, or Elias, whose length depends on the data"});
@@ -157,12 +184,12 @@ std::vector<OptionSpec> OptionsOfQsgd() {
 }
 
 // Makes the number of levels the parameter, if one is given.
-void ReadLevels(const OptionReader& options, BucketedQuantiser::Settings& settings) {
-  const int64_t levels = options.Integer(kLevelsOption, 0, kMostLevels);
+void ReadLevels(const OptionReader& options, int most, BucketedQuantiser::Settings& settings) {
+  const int64_t levels = options.Integer(kLevelsOption, 0, most);
   if (levels == 0) return;
   settings.bits = {.name = kLevelsOption,
                    .minimum = 1,
-                   .maximum = kMostLevels,
+                   .maximum = static_cast<double>(most),
                    .integer = true,
                    .fallback = static_cast<double>(levels),
                    .help = "levels on each side of zero"};
@@ -180,9 +207,10 @@ QuantiserRow QsgdRow() {
             constexpr std::string_view kNorms[] = {"max", "l2"};
             constexpr std::string_view kCodes[] = {"fixed", "elias"};
             auto settings = ReadBucketOptions(options, kQsgdLeastBits);
-            ReadLevels(options, settings);
+            const bool elias = options.Choice("code", kCodes) == 1;
+            ReadLevels(options, elias ? kMostByteLevels : kMostLevels, settings);
             const bool euclidean = options.Choice("norm", kNorms) == 1;
-            if (options.Choice("code", kCodes) == 1) {
+            if (elias) {
               return std::make_unique<QsgdElias>(std::move(settings), euclidean);
             }
             return std::make_unique<Qsgd>(std::move(settings), euclidean);

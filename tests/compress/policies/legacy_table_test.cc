@@ -49,8 +49,12 @@ TEST_F(LegacyTableTest, BoundsBelongToTheLaterPhaseUnlessClosedRight) {
   EXPECT_EQ(Of("legacy-phase", table).Parameter(50, 200, 1), 0.02);
   EXPECT_EQ(Of("legacy-phase", table).Parameter(51, 200, 1), 0.01);
   EXPECT_EQ(ParsePhaseBounds("10,25%,199", 200), (std::vector<int64_t>{10, 50, 199}));
-  for (const char* bad : {"0", "0%", "101%", "1.5", "20,20", "30,10", "half", "1,,2"}) {
+  EXPECT_EQ(ParsePhaseBounds("0.25ep,10,2ep", 200, 12), (std::vector<int64_t>{3, 10, 24}));
+  for (const char* bad : {"0", "0%", "101%", "1.5", "20,20", "30,10", "half", "1,,2", "2ep"}) {
     EXPECT_THROW(ParsePhaseBounds(bad, 200), Error) << bad;
+  }
+  for (const char* bad : {"0ep", "ep", "-1ep", "2ep,24", "1e9ep"}) {
+    EXPECT_THROW(ParsePhaseBounds(bad, 200, 12), Error) << bad;
   }
   table.phase_bounds = "50,60";
   EXPECT_THROW(Of("legacy-phase", table), Error);

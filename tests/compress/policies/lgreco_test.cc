@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "compress/policies/parameter_grid.h"
 #include "tests/compress/policy_driver.h"
 
 namespace legacy::lgreco_test {
@@ -149,6 +150,99 @@ TEST(Lgreco, HiddenTransfersLeaveTheirErrorToOthers) {
   EXPECT_LT(by_time[1] + by_time[2], by_bytes[1] + by_bytes[2]);
 }
 
+// Returns the least cost of all choices from a grid with at most the error of `reference`, and the
+// cost and error of the parameters that were decided.
+struct Compared {
+  double least = 1e300;
+  double cost = 0;
+  double error = 0;
+  double budget = 0;
+};
+
+Compared CompareAll(const ParameterGrid& grid, const std::vector<std::vector<double>>& errors,
+                    const std::vector<std::vector<double>>& costs, const Choices& reference,
+                    std::span<const double> decided) {
+  Compared all;
+  const size_t units = errors.size(), options = errors[0].size();
+  for (size_t u = 0; u < units; ++u) {
+    all.budget += errors[u][reference[u]];
+    size_t at = 0;
+    while (grid.Parameter(u, at) != decided[u]) ++at;
+    all.cost += costs[u][at];
+    all.error += errors[u][at];
+  }
+  for (size_t code = 0; code < static_cast<size_t>(std::pow(options, units)); ++code) {
+    double cost = 0, error = 0;
+    for (size_t u = 0, rest = code; u < units; ++u, rest /= options) {
+      cost += costs[u][rest % options];
+      error += errors[u][rest % options];
+    }
+    if (error <= all.budget) all.least = std::min(all.least, cost);
+  }
+  return all;
+}
+
+// Returns ||x - C(x)|| of each unit for each of its options, from messages.
+std::vector<std::vector<double>> ErrorsOfMessages(const ParameterGrid& grid,
+                                                  const std::vector<Unit>& units,
+                                                  std::span<const float> gradient) {
+  const auto codec = MakeCodec("topk");
+  std::vector<std::vector<double>> errors(units.size());
+  for (size_t u = 0; u < units.size(); ++u) {
+    const auto x = gradient.subspan(units[u].offset, units[u].numel);
+    for (size_t option = 0; option < grid.Options(); ++option) {
+      const CodecContext context = {
+          .unit = units[u].id, .parameter = grid.Parameter(u, option), .random = {}};
+      std::vector<float> decoded(x.size());
+      codec->DecodeAdd(codec->Encode(x, context).bytes, context, decoded);
+      double error = 0;
+      for (size_t i = 0; i < x.size(); ++i) error += std::pow(double{x[i]} - decoded[i], 2);
+      errors[u].push_back(std::sqrt(error));
+    }
+  }
+  return errors;
+}
+
+// cost=time: seconds are bytes times the slope of exposed seconds over bytes, through zero, and a
+// hidden unit costs nothing. All choices are compared.
+TEST(Lgreco, TimeIsLeastOfAllChoices) {
+  const auto context = Context({4000, 9000, 600, 2500});
+  const auto gradients = test::NormalGradients(context.units);
+  test::PolicyDriver driver("lgreco:period=1,start=1,accumulate=1,cost=time,steps=1000000", "topk",
+                            context);
+  const ParameterGrid grid(driver.scheme(), context.units, kDensity,
+                           GridRange{.low = 0.125, .high = 8});
+  StepFeedback feedback;
+  const std::vector<double> sent = {800, 2000, 100, 500}, exposed = {0, 3e-3, 2e-4, 1e-3};
+  feedback.unit_bytes = sent;
+  feedback.unit_exposed_seconds = exposed;
+  driver.Step(At(0), gradients, feedback);
+  std::vector<float> fed;
+  const auto flat = gradients(1, 0);
+  for (size_t u = 0; u < context.units.size(); ++u) {
+    const Unit& unit = context.units[u];
+    const auto part =
+        driver.exchange(u).ErrorFed(0, std::span(flat).subspan(unit.offset, unit.numel));
+    fed.insert(fed.end(), part.begin(), part.end());
+  }
+  driver.Step(At(1), gradients, feedback);
+  std::vector<double> decided(4);
+  driver.policy().Decide(At(2), context.units, decided);
+  const double slope =
+      (2000 * 3e-3 + 100 * 2e-4 + 500 * 1e-3) / (2000. * 2000 + 100 * 100 + 500 * 500);
+  std::vector<std::vector<double>> costs(4);
+  for (size_t u = 0; u < 4; ++u) {
+    for (size_t option = 0; option < grid.Options(); ++option) {
+      const auto bytes = *driver.scheme().MessageBytes(context.units[u], grid.Parameter(u, option));
+      costs[u].push_back(u == 0 ? 0 : slope * static_cast<double>(bytes));
+    }
+  }
+  const Compared all =
+      CompareAll(grid, ErrorsOfMessages(grid, context.units, fed), costs, grid.Nearest(1), decided);
+  EXPECT_LE(all.error, all.budget * (1 + 1e-5));
+  EXPECT_NEAR(all.cost, all.least, 1e-6 * all.least);
+}
+
 // Returns matrices with falling spectra of different spreads, and a vector.
 PolicyContext Matrices(double parameter) {
   PolicyContext context = Context({4096, 6400, 2048, 100}, parameter);
@@ -279,6 +373,63 @@ TEST(LgrecoAccordion, ErrorOfTheRegime) {
       ErrorAndBytes(driver.scheme(), context.units, gradient, std::vector<double>(2, 2 * kDensity));
   EXPECT_LE(ErrorAndBytes(driver.scheme(), context.units, gradient, decided).first,
             low.first * (1 + 1e-5));
+}
+
+// The regime of each unit is that of the norms of two decisions, and the choice sends the least of
+// all choices with the error of Accordion's.
+TEST(LgrecoAccordion, SendsLeastOfAllChoicesInEveryRegime) {
+  const auto context = Context({4000, 2500, 900});
+  test::PolicyDriver driver("lgreco-accordion:period=1,start=1,accumulate=1,eta=0.5,steps=1000000",
+                            "topk", context);
+  const ParameterGrid grid(driver.scheme(), context.units, kDensity,
+                           GridRange{.low = 0.125, .high = 8});
+  std::vector<double> before(3);
+  int critical = 0, calm = 0;
+  for (int64_t step = 0; step < 10; ++step) {
+    const auto gradients = [&](int64_t at, int worker) {
+      std::vector<float> flat = test::NormalGradients(context.units)(at, worker);
+      // The first unit jumps at times; the others are calm.
+      if (at % 3 == 2) {
+        for (int64_t i = 0; i < 4000; ++i) flat[static_cast<size_t>(i)] *= 9;
+      }
+      return flat;
+    };
+    std::vector<float> fed;
+    const auto flat = gradients(step, 0);
+    for (size_t u = 0; u < 3; ++u) {
+      const Unit& unit = context.units[u];
+      const auto part =
+          driver.exchange(u).ErrorFed(0, std::span(flat).subspan(unit.offset, unit.numel));
+      fed.insert(fed.end(), part.begin(), part.end());
+    }
+    driver.Step(At(step), gradients);
+    std::vector<double> decided(3);
+    driver.policy().Decide(At(step + 1), context.units, decided);
+    Choices reference = grid.Nearest(0.5);
+    std::vector<std::vector<double>> costs(3);
+    for (size_t u = 0; u < 3; ++u) {
+      double norm = 0;
+      for (const float x :
+           std::span(fed).subspan(context.units[u].offset, context.units[u].numel)) {
+        norm += double{x} * x;
+      }
+      norm = std::sqrt(norm);
+      const bool jumps = before[u] == 0 || std::abs(norm - before[u]) >= 0.5 * before[u];
+      before[u] = norm;
+      if (jumps) reference[u] = grid.Nearest(2)[u];
+      ++(jumps ? critical : calm);
+      for (size_t option = 0; option < grid.Options(); ++option) {
+        costs[u].push_back(static_cast<double>(
+            *driver.scheme().MessageBytes(context.units[u], grid.Parameter(u, option))));
+      }
+    }
+    const Compared all =
+        CompareAll(grid, ErrorsOfMessages(grid, context.units, fed), costs, reference, decided);
+    EXPECT_LE(all.error, all.budget * (1 + 1e-5)) << step;
+    EXPECT_NEAR(all.cost, all.least, 1e-6 * all.least) << step;
+  }
+  EXPECT_GE(critical, 4);
+  EXPECT_GE(calm, 10);
 }
 
 }  // namespace

@@ -3,8 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <set>
+#include <tuple>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "tests/compress/policy_driver.h"
 
 namespace legacy::theta_test {
@@ -81,6 +84,46 @@ TEST(Theta, MeasuresWithTheSmoothnessThatRatesAllow) {
   EXPECT_LT(training.Step(0.001), 0.2);
 }
 
+// Encodes and decodes the error-fed gradient with each theta.
+TEST(Theta, TakesTheLargestThetaWhoseMessageLosesLittle) {
+  const PolicyContext context = Context(0.85);
+  test::PolicyDriver driver("theta:form=measured,interval=1,smoothness=2", "fft+fp32", context);
+  const auto codec = MakeCodec("fft+fp32");
+  const auto gradients = test::NormalGradients(context.units);
+  double expected = 0.85;
+  std::set<double> seen;
+  for (int64_t step = 0; step < 8; ++step) {
+    const StepInfo info = {.step = step, .learning_rate = 0.2 * std::pow(0.6, step)};
+    std::vector<std::vector<float>> fed;
+    for (size_t u = 0; u < context.units.size(); ++u) {
+      const Unit& unit = context.units[u];
+      const auto flat = gradients(step, 0);
+      fed.push_back(
+          driver.exchange(u).ErrorFed(0, std::span(flat).subspan(unit.offset, unit.numel)));
+    }
+    ASSERT_NEAR(driver.Step(info, gradients).parameters[0], expected, 1e-12) << step;
+    seen.insert(expected);
+    double kept = 0.15;
+    for (;; kept *= std::sqrt(2.0)) {
+      const double theta = kept < 1 ? 1 - kept : 0;
+      double lost = 0, energy = 0;
+      for (size_t u = 0; u < fed.size(); ++u) {
+        const CodecContext message = {
+            .unit = context.units[u].id, .parameter = theta, .random = {}};
+        std::vector<float> decoded(fed[u].size());
+        codec->DecodeAdd(codec->Encode(fed[u], message).bytes, message, decoded);
+        for (size_t i = 0; i < decoded.size(); ++i) {
+          lost += std::pow(double{fed[u][i]} - decoded[i], 2);
+          energy += std::pow(double{fed[u][i]}, 2);
+        }
+      }
+      expected = theta;
+      if (theta == 0 || lost <= 2 * info.learning_rate * energy) break;
+    }
+  }
+  EXPECT_GE(seen.size(), 4u);
+}
+
 TEST(Theta, MeasuresTheErrorFedGradient) {
   const auto announced = [](std::span<const float> error_fed) {
     Training training("theta:form=measured,interval=1");
@@ -122,6 +165,43 @@ TEST(Theta, RecoversWhenTheLossStalls) {
   EXPECT_NEAR(thetas[17], 0.05, 1e-15);
   for (int step = 0; step < 2; ++step) training.Step(0.1);
   EXPECT_EQ(training.Step(0.1), 0);
+}
+
+// Computes theta from the losses, announcement by announcement.
+TEST(Theta, RecoversAsTheRuleSays) {
+  for (const auto& [interval, patience, factor, improvement] :
+       {std::tuple{1, 1, 0.5, 0.1}, {2, 3, 0.7, 0.0}, {3, 2, 0.25, 0.02}}) {
+    Training training("theta:form=recover,interval=" + std::to_string(interval) + ",patience=" +
+                          std::to_string(patience) + ",factor=" + std::to_string(factor) +
+                          ",improvement=" + std::to_string(improvement),
+                      0.9);
+    RandomStream stream({.seed = static_cast<uint64_t>(interval)});
+    double theta = 0.9, best = 0, sum = 0;
+    int stalled = 0, falls = 0;
+    for (int step = 0; step < 60; ++step) {
+      const double loss = 3 * std::pow(0.97, step) + 0.5 * stream.Normal();
+      ASSERT_DOUBLE_EQ(training.Step(0.1, loss), theta) << interval << " " << step;
+      // The loss of a step is known after its announcement.
+      const bool due = (step + 1) % interval == 0 && step > 0;
+      if (due) {
+        const int count = step + 1 == interval ? interval - 1 : interval;
+        const double mean = sum / count;
+        const bool first = falls == 0 && stalled == 0 && best == 0;
+        if (first || mean < best - improvement * std::abs(best)) {
+          best = mean;
+          stalled = 0;
+        } else if (++stalled == patience) {
+          theta *= factor;
+          if (theta < 0.05) theta = 0;
+          stalled = 0;
+          ++falls;
+        }
+        sum = 0;
+      }
+      sum += loss;
+    }
+    EXPECT_GE(falls, 2);
+  }
 }
 
 TEST(Theta, KeepsThetaWhileTheLossFalls) {

@@ -43,7 +43,47 @@ TEST(Qsgd, LevelsOfAnyNumber) {
   segment.back() |= std::byte{0x0F};  // code 15
   std::vector<float> decoded(2);
   EXPECT_THROW(five->Decode(segment, 5, decoded), Error);
-  EXPECT_THROW(QuantiserOf("qsgd:levels=128"), Error);
+  EXPECT_THROW(QuantiserOf("qsgd:levels=256"), Error);
+  EXPECT_THROW(QuantiserOf("qsgd:levels=128,code=elias"), Error);
+}
+
+// LEGACY's QSGD: 255 levels of the norm of the whole unit, which is longer than any bucket. A
+// message is one norm and 9 bits a value.
+TEST(Qsgd, LevelsOfTheUnitsNorm) {
+  constexpr int kLevels = 255;
+  const auto quantiser = QuantiserOf("qsgd:levels=255,norm=l2,bucket=unit");
+  const int64_t n = (1 << 20) + 77;
+  auto values = test::Normals(n, 5);
+  values[n - 1] = 4000;  // so that many levels are used
+  EXPECT_EQ(quantiser->SegmentBytes(n, kLevels), 4 + (9 * n + 7) / 8);
+  const double norm = std::sqrt(test::SquaredNorm(values));
+  const auto decoded = test::RoundTrip(*quantiser, values, kLevels);
+  for (int64_t i = 0; i < n; ++i) {
+    const double level = std::abs(values[i]) / norm * kLevels;
+    const double sent = decoded[i] / norm * kLevels;
+    ASSERT_NEAR(sent, std::round(sent), 1e-3) << i;
+    ASSERT_LE(std::abs(sent - std::copysign(level, values[i])), 1 + 1e-3) << i;
+  }
+  // Rounding up is as frequent as the value is near the upper level.
+  const std::vector<float> few = {0.3f, -0.7f, 2.0f, -5.25f, 0.0f};
+  const double scale = std::sqrt(test::SquaredNorm(few)) / kLevels;
+  constexpr int kDraws = 20000;
+  std::vector<double> sums(few.size());
+  for (int draw = 0; draw < kDraws; ++draw) {
+    const auto once = test::RoundTrip(*quantiser, few, kLevels, static_cast<uint64_t>(draw));
+    for (size_t i = 0; i < few.size(); ++i) sums[i] += once[i];
+  }
+  for (size_t i = 0; i < few.size(); ++i) {
+    EXPECT_NEAR(sums[i] / kDraws, few[i], 4 * 0.5 * scale / std::sqrt(kDraws)) << i;
+  }
+  Bytes segment = test::EncodeSegment(*quantiser, std::vector<float>{1, 0}, kLevels);
+  std::vector<float> back(2);
+  quantiser->Decode(segment, kLevels, back);
+  EXPECT_FLOAT_EQ(back[0], 1);
+  EXPECT_EQ(back[1], 0);
+  segment[segment.size() - 2] |= std::byte{0xFF};  // code 511 of the first value or the second
+  segment[segment.size() - 3] |= std::byte{0xFF};
+  EXPECT_THROW(quantiser->Decode(segment, kLevels, back), Error);
 }
 
 TEST(MaxMin, KnownBytes) {

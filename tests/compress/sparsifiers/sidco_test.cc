@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "compress/density.h"
 #include "tests/compress/sparsifiers/sparsifier_data.h"
 
@@ -110,6 +112,67 @@ TEST(Sidco, AdaptsAfterAWindowThatWasOff) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(step(gaussian), 1);
   EXPECT_EQ(step(gaussian), 0);  // the number is chosen again
   EXPECT_GT(step(gaussian), 1);
+}
+
+// Chooses stages, and chooses again after windows that were off, from sorted magnitudes.
+class SortedSidco {
+ public:
+  explicit SortedSidco(bool pareto) : pareto_(pareto) {}
+  // Returns the number of magnitudes that are sent for k requested ones.
+  int64_t Step(std::span<const float> input, int64_t k) {
+    std::vector<double> magnitudes;
+    for (const float x : input) magnitudes.push_back(std::abs(x));
+    const double delta = static_cast<double>(k) / static_cast<double>(input.size());
+    const auto sent = [&](int stages) {
+      const auto threshold = static_cast<float>(ExactThreshold(magnitudes, pareto_, delta, stages));
+      return std::ranges::count_if(magnitudes, [&](double x) { return x >= threshold; });
+    };
+    if (stages_ == 0) {
+      double least = 1e300;
+      for (int stages = 1; stages <= 4; ++stages) {
+        const double off =
+            std::abs(std::log(static_cast<double>(sent(stages)) / static_cast<double>(k)));
+        if (off < least) stages_ = stages;
+        least = std::min(least, off);
+      }
+    }
+    const int64_t count = sent(stages_);
+    ratios_.push_back(static_cast<double>(count) / static_cast<double>(k));
+    if (ratios_.size() == 5) {
+      const double mean = std::accumulate(ratios_.begin(), ratios_.end(), 0.0) / 5;
+      if (std::abs(mean - 1) > 0.2) stages_ = 0;
+      ratios_.clear();
+    }
+    return count == 0 ? k : count;
+  }
+  int stages() const { return stages_; }
+
+ private:
+  bool pareto_;
+  int stages_ = 0;  // 0: choose
+  std::vector<double> ratios_;
+};
+
+// So few magnitudes are sorted by the method, too.
+TEST(Sidco, ChoosesStagesOfAStreamAsSortedMagnitudesSay) {
+  for (const bool pareto : {false, true}) {
+    const auto sparsifier = SparsifierOf(pareto ? "sidco:fit=pareto" : "sidco");
+    SortedSidco sorted(pareto);
+    CodecState state;
+    int changes = 0, last = 0;
+    for (int step = 0; step < 120; ++step) {
+      const char* const kinds[] = {"laplace", "gaussian", "student-t", "lognormal"};
+      const auto input =
+          DrawGradient(std::string(kinds[step / 15 % 4]) + ":n=300,seed=" + std::to_string(step));
+      const auto selection = sparsifier->Select(input, 6, ContextOf(0.02, 0, &state));
+      ASSERT_EQ(std::ssize(selection.positions), sorted.Step(input, 6)) << pareto << step;
+      ASSERT_EQ(selection.positions, test::SortedTopK(input, std::ssize(selection.positions)));
+      ASSERT_EQ(static_cast<int>(state.numbers[0]), sorted.stages());
+      changes += state.numbers[0] != last;
+      last = sorted.stages();
+    }
+    EXPECT_GT(changes, 5);
+  }
 }
 
 TEST(Sidco, FallsBackToTheLargest) {

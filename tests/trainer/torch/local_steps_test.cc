@@ -129,6 +129,47 @@ TEST(LocalSteps, DiLoCoIsAdamWUnderNesterov) {
   EXPECT_GT(Difference(ours, WeightsAfter(options, 8)), 1e-3);
 }
 
+// Local SGD: each worker trains a model of its own by LibTorch's SGD, and every third step all get
+// the mean of the weights. Momentum is each worker's own.
+TEST(LocalSteps, WithoutOuterOptimizerTheyAreMeansOfModels) {
+  for (const double momentum : {0.0, 0.9}) {
+    TrainingOptions options = SmallOptions();
+    options.local_steps = 3;
+    options.sgd.momentum = momentum;
+    UseOneThread();
+    std::vector<std::shared_ptr<Model>> models;
+    std::vector<std::unique_ptr<torch::optim::SGD>> inner;
+    for (int w = 0; w < kWorkers; ++w) {
+      models.push_back(MakeModel(SmallCnn()));
+      inner.push_back(std::make_unique<torch::optim::SGD>(
+          models.back()->parameters(),
+          torch::optim::SGDOptions(options.schedule.learning_rate).momentum(momentum)));
+    }
+    Sampler sampler(Glyphs().images().train_labels.size(0), kWorkers, options.batch_size,
+                    options.seed);
+    for (int step = 0; step < 9; ++step) {
+      sampler.Seek(step);
+      for (int w = 0; w < kWorkers; ++w) {
+        const Batch batch = TrainingBatch(Glyphs().images(), sampler.Batch(w), std::nullopt);
+        inner[w]->zero_grad();
+        torch::nn::functional::cross_entropy(models[w]->Forward(batch.inputs), batch.targets)
+            .backward();
+        inner[w]->step();
+      }
+      if ((step + 1) % options.local_steps != 0) continue;
+      const torch::NoGradGuard no_grad;
+      for (size_t l = 0; l < models[0]->parameters().size(); ++l) {
+        torch::Tensor mean = torch::zeros_like(models[0]->parameters()[l]);
+        for (const auto& model : models) mean += model->parameters()[l] / kWorkers;
+        for (const auto& model : models) model->parameters()[l].copy_(mean);
+      }
+    }
+    const auto ours = WeightsAfter(options, 9);
+    EXPECT_LT(Difference(ours, Flat(models[0]->parameters())), 2e-5) << momentum;
+    EXPECT_GT(Difference(ours, WeightsAfter(options, 6)), 1e-3) << "it does train";
+  }
+}
+
 // One step between exchanges, SGD without momentum, outer rate 1 and no outer momentum is data
 // parallelism.
 TEST(LocalSteps, OneStepIsDataParallelism) {

@@ -190,6 +190,53 @@ TEST(Training, GradientsAreClippedBeforeAndAfterTheExchange) {
   EXPECT_THROW(MakeTraining(options, "dense", 1, false), Error);
 }
 
+// Each worker clips its own gradient to norm / sqrt(N), as LibTorch's function does (which adds
+// 1e-6 to the norm), and the mean follows.
+TEST(Training, LocalClippingIsThatOfLibTorchAtEachWorker) {
+  constexpr double kNorm = 60;
+  const TrainingOptions options = SmallOptions();
+  Training training = MakeTraining(options, "dense:local_clip=60", 1, false);
+  UseOneThread();
+  const auto model = MakeModel(ModelFor(Glyphs()));
+  Sampler sampler(Glyphs().images().train_labels.size(0), options.workers, options.batch_size,
+                  options.seed);
+  int clipped = 0;
+  for (int step = 0; step < 4; ++step) {
+    // The model has the training's weights, so that no difference adds up.
+    int64_t offset = 0;
+    const std::vector<float> weights = training.Weights();
+    for (torch::Tensor& parameter : model->parameters()) {
+      const torch::NoGradGuard no_grad;
+      parameter.copy_(
+          torch::tensor(std::vector<float>(weights.begin() + offset,
+                                           weights.begin() + offset + parameter.numel()))
+              .view(parameter.sizes()));
+      offset += parameter.numel();
+    }
+    std::vector<double> mean(weights.size());
+    sampler.Seek(step);
+    for (int w = 0; w < options.workers; ++w) {
+      const Batch batch = TrainingBatch(Glyphs().images(), sampler.Batch(w), std::nullopt);
+      model->zero_grad();
+      torch::nn::functional::cross_entropy(model->Forward(batch.inputs), batch.targets).backward();
+      const double limit = kNorm / std::sqrt(options.workers);
+      clipped += torch::nn::utils::clip_grad_norm_(model->parameters(), limit) > limit;
+      size_t at = 0;
+      for (const torch::Tensor& parameter : model->parameters()) {
+        const float* const gradient = parameter.grad().data_ptr<float>();
+        for (int64_t i = 0; i < parameter.numel(); ++i) mean[at++] += gradient[i];
+      }
+    }
+    training.Step();
+    const std::span<const float> ours = training.MeanGradient();
+    for (size_t i = 0; i < mean.size(); ++i) {
+      ASSERT_NEAR(ours[i], mean[i] / options.workers, 1e-5) << step << " " << i;
+    }
+  }
+  EXPECT_GT(clipped, 0);
+  EXPECT_LT(clipped, 4 * options.workers) << "some gradients are shorter";
+}
+
 TEST(Training, ThreadsDoNotChangeABit) {
   for (const char* scheme : {"topk", "ar-topk"}) {
     std::vector<float> weights;
