@@ -46,7 +46,7 @@ ByteSpan CheckedPayload(ByteSpan message, const Header& expected) {
   CheckField("unit", header.unit, expected.unit);
   CheckField("elements", header.numel, expected.numel);
   CheckField("values", header.count, expected.count);
-  return message.subspan(kHeaderBytes);
+  return message.subspan(HeaderBytes(header.values));
 }
 
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload) {
@@ -61,7 +61,7 @@ void CheckLength(ByteSpan segment, int64_t length) {
 
 Message StartMessage(const Header& header, int64_t payload) {
   Message message;
-  message.bytes.reserve(kHeaderBytes + payload);
+  message.bytes.reserve(HeaderBytes(header.values) + payload);
   WriteHeader(header, message.bytes);
   return message;
 }

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "compress/message.h"
+
 namespace legacy {
 
 // The quantisers that have kernels.
@@ -19,17 +21,21 @@ enum class QuantiserKind : uint8_t {
   kSign,
   kOneBit,
   kRange,  // rbf
+  kMx,
+  kFp8,
 };
 
 // Options of compress/quantisers; each kind uses its own.
 struct QuantiserSetting {
   QuantiserKind kind = QuantiserKind::kQsgd;
   int bits = 4;            // uniform 2..16, qsgd 2..8, maxmin 1..8, natural 8 or 9, rbf 3..16
-  int64_t bucket = 512;    // qsgd, maxmin: a multiple of 64
+  int64_t bucket = 512;    // qsgd, maxmin: a multiple of 64; mx: of 32
   bool stochastic = true;  // qsgd, maxmin
   bool euclidean = false;  // qsgd:norm=l2
   double clip = 2.5;       // terngrad
   int mantissa = 0;        // rbf: 0 chooses the best for a sample of the unit
+  ElementFormat format = ElementFormat::kE4M3;  // mx, fp8, whose `bits` follow from it
+  bool scale_up = false;                        // mx, fp8: scales are rounded up
 
   bool operator==(const QuantiserSetting&) const = default;
 };

@@ -145,9 +145,13 @@ ValueType BaseValues(uint8_t values) {
 void WriteHeader(const Header& header, Bytes& out) {
   assert(header.codec < (1 << kCodecBits));
   for (const uint32_t word : HeaderWords(header)) Append(word, out);
+  if (IsElementFormat(header.values)) Append(ExtensionWord(header), out);
 }
 
-Header ReadHeader(ByteSpan message) {
+namespace {
+
+// Reads a header without its extension.
+Header ReadBase(ByteSpan message) {
   if (static_cast<int64_t>(message.size()) < kHeaderBytes) {
     Malformed(std::to_string(message.size()) + " bytes, shorter than the header");
   }
@@ -173,6 +177,24 @@ Header ReadHeader(ByteSpan message) {
   return header;
 }
 
+}  // namespace
+
+Header ReadHeader(ByteSpan message) {
+  Header header = ReadBase(message);
+  if (header.codec != static_cast<uint8_t>(CodecId::kExtended)) return header;
+  const ExtendedHeader extended = ReadExtendedHeader(message);
+  if (extended.method != Method::kMx) return header;
+  const auto largest = static_cast<uint8_t>(ElementFormat::kE2M1);
+  header.values = static_cast<ValueType>(extended.values);
+  if (!IsElementFormat(header.values) || extended.values > largest ||
+      extended.parameter >= 1 << kCodecBits) {
+    Malformed("value type " + std::to_string(extended.values) + " of codec " +
+              std::to_string(extended.parameter) + " is no element format of a codec");
+  }
+  header.codec = static_cast<uint8_t>(extended.parameter);
+  return header;
+}
+
 void WriteExtendedHeader(ExtendedHeader header, Bytes& out) {
   header.header.codec = static_cast<uint8_t>(CodecId::kExtended);
   header.header.values = BaseValues(header.values);
@@ -183,7 +205,7 @@ void WriteExtendedHeader(ExtendedHeader header, Bytes& out) {
 }
 
 ExtendedHeader ReadExtendedHeader(ByteSpan message) {
-  ExtendedHeader header{.header = ReadHeader(message)};
+  ExtendedHeader header{.header = ReadBase(message)};
   if (header.header.codec != static_cast<uint8_t>(CodecId::kExtended)) {
     Malformed("codec " + std::to_string(header.header.codec) + " has no extended header");
   }

@@ -70,6 +70,15 @@ enum class ValueType : uint8_t {
   kUser = 14,
 };
 
+// The number formats of the OCP's 8-bit and MX specifications. Their numbers follow those of value
+// types, which do not fit into a header: one with such a value type is extended.
+enum class ElementFormat : uint8_t { kE4M3 = 16, kE5M2 = 17, kE3M2 = 18, kE2M3 = 19, kE2M1 = 20 };
+
+// Returns true if headers with that value type are extended (ExtendedHeader).
+constexpr bool IsElementFormat(ValueType values) {
+  return values >= static_cast<ValueType>(ElementFormat::kE4M3);
+}
+
 // The number of a codec in headers. Numbers are appended, and never change.
 enum class CodecId : uint8_t {
   kDense = 0,  // all values, in order, through any quantiser
@@ -98,7 +107,8 @@ enum class CodecId : uint8_t {
   kUser = 24,
 };
 
-// The decoded header of a message.
+// The decoded header of a message. If its values are an ElementFormat, it is written as an extended
+// header of method kMx, whose parameter is `codec`.
 struct Header {
   uint8_t codec = 0;
   IndexCoding index = IndexCoding::kNone;
@@ -112,10 +122,12 @@ inline constexpr uint16_t kMessageMagic = 0x474C;  // "LG"
 inline constexpr uint8_t kMessageVersion = 1;
 inline constexpr int kCodecBits = 5;
 
-// Returns the four 32-bit words of a header.
+// Returns the four 32-bit words of a header, without its extension.
 constexpr std::array<uint32_t, 4> HeaderWords(const Header& header) {
-  const uint32_t kinds = kMessageVersion << 4 | static_cast<uint32_t>(header.values) |
-                         uint32_t{header.codec} << 8 |
+  const bool extended = IsElementFormat(header.values);
+  const uint32_t values = extended ? 0 : static_cast<uint32_t>(header.values);
+  const uint32_t codec = extended ? static_cast<uint32_t>(CodecId::kExtended) : header.codec;
+  const uint32_t kinds = kMessageVersion << 4 | values | codec << 8 |
                          static_cast<uint32_t>(header.index) << (8 + kCodecBits);
   return {kMessageMagic | kinds << 16, header.unit, header.numel, header.count};
 }
@@ -143,10 +155,6 @@ enum class ExtendedMethod : uint8_t {
   kNorm = 12,  // one norm or flag
 };
 
-// The number formats of the OCP's 8-bit and MX specifications, which follow the value types of
-// quantisers in extended headers.
-enum class ElementFormat : uint8_t { kE4M3 = 16, kE5M2 = 17, kE3M2 = 18, kE2M3 = 19, kE2M1 = 20 };
-
 // An extended header is a header of codec 23, and four bytes that follow it:
 //
 //   offset 16  u8   method
@@ -161,17 +169,27 @@ struct ExtendedHeader {
 
 inline constexpr int64_t kExtendedHeaderBytes = kHeaderBytes + 4;
 
+// Returns the bytes of a header with that value type.
+constexpr int64_t HeaderBytes(ValueType values) {
+  return IsElementFormat(values) ? kExtendedHeaderBytes : kHeaderBytes;
+}
+// Returns the fifth word of a header whose values are an ElementFormat.
+constexpr uint32_t ExtensionWord(const Header& header) {
+  return static_cast<uint32_t>(Method::kMx) | static_cast<uint32_t>(header.values) << 8 |
+         uint32_t{header.codec} << 16;
+}
+
 // Appends `header`, whose codec and value type follow from the other fields.
 void WriteExtendedHeader(ExtendedHeader header, Bytes& out);
 // Reads and checks an extended header, as ReadHeader does: the codec is kExtended, and both value
 // types agree. The method's decoder checks all else. Throws Error for anything else.
 ExtendedHeader ReadExtendedHeader(ByteSpan message);
 
-// Appends `header` to `out`.
+// Appends `header` to `out`, with its extension if its values are an ElementFormat.
 void WriteHeader(const Header& header, Bytes& out);
 
-// Reads and checks a header (magic, version, known codings, count <= numel). Throws Error for
-// anything else, because `message` is untrusted.
+// Reads and checks a header (magic, version, known codings, count <= numel), with the extension of
+// method kMx if it has one. Throws Error for anything else, because `message` is untrusted.
 Header ReadHeader(ByteSpan message);
 
 // Returns the number of bytes of `count` positions below `numel` under `coding`. Throws Error for

@@ -41,7 +41,7 @@ namespace {
 // Returns the work of moving a segment; if its length depends on the data, half a byte per value is
 // assumed.
 Work SegmentWork(const Quantiser& quantiser, int64_t count, double parameter) {
-  if (quantiser.Parameter().Kind() == ParameterKind::kNone) return Moved(0);
+  if (!quantiser.ChargesCodes()) return Moved(0);
   return Moved(quantiser.SegmentBytes(count, parameter).value_or(count / 2));
 }
 

@@ -53,6 +53,9 @@ class Quantiser : public Pluggable {
   // Returns the name of the kernels, which are "NAME.encode", "NAME.decode" and, with error
   // feedback, "NAME.feedback" (kernel_costs.h).
   virtual std::string_view KernelName() const { return Name(); }
+  // Returns true if kernels' costs leave out the bytes of the segment, whose width is an option:
+  // they are charged by its length.
+  virtual bool ChargesCodes() const { return Parameter().Kind() != ParameterKind::kNone; }
   // Return the work of Encode and of Decode.
   virtual Work EncodeWork(int64_t count, double parameter) const;
   virtual Work DecodeWork(int64_t count, double parameter) const;
@@ -103,7 +106,7 @@ class PartwiseQuantiser : public Quantiser {
   }
 };
 
-// Return EncodeWork and DecodeWork, and the bytes of the segment if its width is a parameter.
+// Return EncodeWork and DecodeWork, and the bytes of the segment if its width is an option.
 WorkList QuantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 WorkList DequantiseWork(const Quantiser& quantiser, int64_t count, double parameter);
 

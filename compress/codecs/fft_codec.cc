@@ -102,7 +102,7 @@ std::optional<int64_t> FftCodec::MessageBytes(const Unit& unit, double theta) co
   const IndexCoding coding = PositionCoding(index_, bins, kept);
   const auto segment = quantiser_->SegmentBytes(2 * kept, Fixed());
   if (!segment || coding == IndexCoding::kDelta) return std::nullopt;
-  return kHeaderBytes + IndexBytes(coding, bins, kept) + *segment;
+  return HeaderBytes(quantiser_->Type()) + IndexBytes(coding, bins, kept) + *segment;
 }
 
 WorkList FftCodec::EncodeWork(int64_t numel, const CodecContext& context) const {

@@ -60,7 +60,7 @@ bool QuantiserCodec::AllowsErrorFeedback(double parameter) const {
 
 std::optional<int64_t> QuantiserCodec::MessageBytes(const Unit& unit, double parameter) const {
   const auto segment = quantiser_->SegmentBytes(unit.numel, parameter);
-  return segment ? std::optional(kHeaderBytes + *segment) : std::nullopt;
+  return segment ? std::optional(HeaderBytes(quantiser_->Type()) + *segment) : std::nullopt;
 }
 
 WorkList QuantiserCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
@@ -101,8 +101,9 @@ Message QuantiserCodec::EncodeWithFeedback(std::span<const float> gradient,
                                            std::vector<uint32_t>* sent) const {
   if (!gradient.empty()) cpu::Add(gradient, residual);
   Message message = Encode(residual, context);
-  ForDecoded(*quantiser_, ByteSpan(message.bytes).subspan(kHeaderBytes), context.parameter,
-             std::ssize(residual), [&](int64_t begin, std::span<const float> values) {
+  const ByteSpan segment = ByteSpan(message.bytes).subspan(HeaderBytes(quantiser_->Type()));
+  ForDecoded(*quantiser_, segment, context.parameter, std::ssize(residual),
+             [&](int64_t begin, std::span<const float> values) {
                cpu::Subtract(values, residual.subspan(begin, values.size()));
              });
   if (sent != nullptr) sent->clear();

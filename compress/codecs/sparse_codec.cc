@@ -89,10 +89,11 @@ std::optional<int64_t> SparseCodec::MessageBytes(const Unit& unit, double parame
   const Quantiser& values = Values(unit.numel);
   const auto segment = values.SegmentBytes(*count, ParameterOf(values));
   if (!segment) return std::nullopt;
-  if (sparsifier_->Traits().shared_support) return kHeaderBytes + *segment;
+  const int64_t header = HeaderBytes(values.Type());
+  if (sparsifier_->Traits().shared_support) return header + *segment;
   const IndexCoding coding = PositionCoding(index_, unit.numel, *count);
   if (coding == IndexCoding::kDelta) return std::nullopt;
-  return kHeaderBytes + IndexBytes(coding, unit.numel, *count) + *segment;
+  return header + IndexBytes(coding, unit.numel, *count) + *segment;
 }
 
 WorkList SparseCodec::EncodeWork(int64_t numel, const CodecContext& context) const {

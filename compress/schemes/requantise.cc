@@ -35,7 +35,8 @@ void Requantise(const Quantiser& quantiser, int64_t bucket, int owners, int work
     CodecContext own = context;
     own.random.worker = static_cast<uint32_t>(workers + owner);
     const Message message = EncodeSlice(quantiser, slice, own);
-    quantiser.Decode(ByteSpan(message.bytes).subspan(kHeaderBytes), context.parameter, slice);
+    const auto segment = ByteSpan(message.bytes).subspan(HeaderBytes(quantiser.Type()));
+    quantiser.Decode(segment, context.parameter, slice);
   }
 }
 

@@ -40,8 +40,9 @@ ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float
 
 int64_t HeaderBytesOf(ByteSpan message) {
   try {
-    ReadHeader(message);
-    return kHeaderBytes;
+    return ReadHeader(message).codec == static_cast<uint8_t>(CodecId::kExtended)
+               ? kExtendedHeaderBytes
+               : HeaderBytes(ReadHeader(message).values);
   } catch (const Error&) {
     return 0;
   }

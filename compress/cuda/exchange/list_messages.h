@@ -171,8 +171,8 @@ class ListMessages {
             .places = unit.places};
   }
   static int64_t LengthOf(const MessageUnit& unit) {
-    return kHeaderBytes + IndexBytes(unit.header.index, unit.places, unit.header.count) +
-           unit.value_bytes;
+    return HeaderBytes(unit.header.values) +
+           IndexBytes(unit.header.index, unit.places, unit.header.count) + unit.value_bytes;
   }
 
   Operations<Device>& on_;

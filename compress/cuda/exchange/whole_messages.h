@@ -26,8 +26,9 @@ class WholeMessages {
       : on_(on) {
     std::vector<QuantisedUnit> segments;
     for (const WholeUnit& unit : units) {
-      const int64_t length = kHeaderBytes + SegmentBytes(setting, unit.extent.length);
-      segments.push_back({unit.extent, stride_ + kHeaderBytes});
+      const int64_t header = HeaderBytes(unit.header.values);
+      const int64_t length = header + SegmentBytes(setting, unit.extent.length);
+      segments.push_back({unit.extent, stride_ + header});
       extents_.push_back({stride_, length});
       stride_ += MessageTable::Room(length);
     }

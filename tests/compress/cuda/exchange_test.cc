@@ -186,8 +186,10 @@ const std::vector<double> kDensities = {0.01, 0.3, 1, 0.001, 0.05};
 std::vector<Case> Quantisers() {
   std::vector<Case> cases;
   for (const bool feedback : {false, true}) {
-    for (const char* name : {"dense", "fp16", "bf16", "natural", "natural:bits=8", "sign", "onebit",
-                             "dense:min_numel=20", "sign:min_numel=20,vectors=off"}) {
+    for (const char* name :
+         {"dense", "fp16", "bf16", "natural", "natural:bits=8", "sign", "onebit",
+          "dense:min_numel=20", "sign:min_numel=20,vectors=off", "mx", "mx:format=e2m1,block=64",
+          "mx:format=e2m3,block=8192,scale=up", "fp8"}) {
       cases.push_back({name, feedback});
     }
     cases.push_back({"uniform", feedback, {8, 3, 16}});
@@ -237,8 +239,9 @@ TEST(CudaExchange, MomentumIsTheCpus) {
 
 // Selected values go through every quantiser.
 TEST(CudaExchange, SelectedValuesAreQuantisedAsTheCpuDoes) {
-  const char* const quantisers[] = {"fp16", "bf16",    "uniform", "qsgd:bits=5", "maxmin",
-                                    "rbf",  "natural", "sign",    "onebit",      "natural:bits=8"};
+  const char* const quantisers[] = {
+      "fp16",    "bf16", "uniform", "qsgd:bits=5",    "maxmin",         "rbf",
+      "natural", "sign", "onebit",  "natural:bits=8", "mx:format=e3m2", "fp8"};
   for (const bool feedback : {false, true}) {
     for (const char* name : quantisers) {
       ExpectSame({std::string("topk+") + name, feedback, {0.1, 0.5}}, Units(9000), 3);
@@ -261,7 +264,7 @@ TEST(CudaExchange, SpectraAreTheCpus) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"fft", "fft+fp32", "fft+fp16", "fft:chunk=256", "fft:index=u32+qsgd",
                              "fft:index=bitmap,min_numel=20+sign", "fft:chunk=8192,index=packed",
-                             "fft:vectors=off+natural"}) {
+                             "fft:vectors=off+natural", "fft:index=bitmap+mx"}) {
       ExpectSame({name, feedback, thetas}, Units(9000));
     }
   }

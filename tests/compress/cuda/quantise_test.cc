@@ -52,6 +52,15 @@ std::vector<Case> Cases() {
       }
     }
   }
+  for (const std::string format : {"e4m3", "e5m2", "e3m2", "e2m3", "e2m1"}) {
+    for (const std::string options : {"", ",block=96", ",block=4128,scale=up"}) {
+      const std::string name = "mx:format=" + format + options;
+      cases.push_back({name, *MakeQuantiser(ParseStages(name)[0])->Setting(0)});
+    }
+  }
+  for (const std::string name : {"fp8", "fp8:format=e5m2,scale=up"}) {
+    cases.push_back({name, *MakeQuantiser(ParseStages(name)[0])->Setting(0)});
+  }
   return cases;
 }
 
@@ -238,6 +247,7 @@ TEST(CudaQuantise, RefusesWhatTheCpuRefuses) {
   const auto values = test::Normals(kLength, 4);
   for (const Case& one : Cases()) {
     if (one.name.starts_with("onebit") || one.name == "natural:bits=8") continue;  // see quantise.h
+    if (one.name.starts_with("mx") || one.name.starts_with("fp8")) continue;       // below
     if (one.setting.bucket != 64 && HasBuckets(one.setting)) continue;
     SCOPED_TRACE(one.name);
     const auto quantiser = OnCpu(one);
@@ -269,6 +279,41 @@ TEST(CudaQuantise, RefusesWhatTheCpuRefuses) {
   }
 }
 
+// What a block's largest code is, is not looked at: see quantise.h.
+TEST(CudaQuantise, RefusesScalesAndCodesThatAreNotFinite) {
+  constexpr int64_t kLength = 67;
+  const auto values = test::Normals(kLength, 4);
+  for (const Case& one : Cases()) {
+    if (!one.name.starts_with("mx") && !one.name.starts_with("fp8")) continue;
+    const cpu::ElementRule rule = cpu::ElementRule::Of(one.setting.format, false);
+    Bytes segment;
+    OnCpu(one)->Encode(values, 0, ContextOf(0), segment);
+    const QuantiserTable table(one.setting, std::vector<QuantisedUnit>{{{0, kLength}, 0}});
+    const test::Tables parts(table);
+    const auto scales = static_cast<size_t>(ScalesOf(one.setting, kLength));
+    const bool any_code = rule.largest == (1 << (rule.width - 1)) - 1;
+    const std::tuple<size_t, int, bool> kChanges[] = {
+        {0, rule.LargestScale(), false},
+        {0, rule.LargestScale() + 1, true},
+        {0, 255, true},
+        {scales + 3, 0, false},
+        {scales + 3, rule.largest, false},
+        {scales + 3, 0x7F, !any_code && rule.width == 8},
+        {segment.size() - 1, 0xFF, !any_code || kLength * rule.width % 8 != 0}};
+    for (const auto& [at, byte, refused] : kChanges) {
+      Bytes changed = segment;
+      changed[at] = static_cast<std::byte>(byte);
+      test::OnDevice([&](test::Device& device) {
+        const test::Buffer<std::byte> in(changed);
+        const test::Buffer<float> sum(std::vector<float>(kLength, 0.0f));
+        const auto malformed =
+            DecodeAdd(device, table, parts.view(), {in.data(), 0, 1, sum.data()});
+        ASSERT_EQ(malformed[0] != 0, refused) << one.name << " " << at << " " << byte;
+      });
+    }
+  }
+}
+
 TEST(CudaQuantise, RefusesSettings) {
   const std::vector<QuantisedUnit> units = {{{0, 10}, 0}};
   using Kind = QuantiserKind;
@@ -280,6 +325,8 @@ TEST(CudaQuantise, RefusesSettings) {
                                      {Kind::kNatural, 7},
                                      {Kind::kQsgd, 4, 100},
                                      {Kind::kQsgd, 4, 0},
+                                     {Kind::kMx, 8, 16},
+                                     {Kind::kMx, 6, 32},
                                      {.kind = Kind::kRange, .bits = 5, .mantissa = 4}}) {
     EXPECT_THROW(QuantiserTable(bad, units), Error);
   }

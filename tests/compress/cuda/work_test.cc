@@ -171,7 +171,7 @@ void ExpectCharged(const Case& one) {
 TEST(CudaWork, QuantisersLaunchWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"dense", "fp16", "bf16", "uniform", "rbf", "qsgd", "maxmin", "natural",
-                             "sign", "onebit"}) {
+                             "sign", "onebit", "mx", "fp8"}) {
       ExpectCharged({name, feedback});
     }
   }
@@ -284,7 +284,7 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"dense", "fp16", "bf16"}) ExpectBytes({name, feedback}, 1);
     for (const char* name : {"uniform", "uniform:bits=4", "rbf", "qsgd", "qsgd:bits=8", "maxmin",
-                             "natural", "sign", "onebit"}) {
+                             "natural", "sign", "onebit", "mx", "mx:format=e2m1", "fp8"}) {
       ExpectBytes({name, feedback}, 2);
     }
     for (const double density : {0.001, 0.1}) ExpectBytes({"topk", feedback, density}, 2);

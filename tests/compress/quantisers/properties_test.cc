@@ -1,4 +1,4 @@
-// Properties that qsgd, maxmin, terngrad, natural, sign and onebit share.
+// Properties that qsgd, maxmin, terngrad, natural, sign, onebit, mx and fp8 share.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -30,6 +30,10 @@ constexpr Case kBiased[] = {{"qsgd:rounding=nearest", 4},
                             {"terngrad", 0},
                             {"sign", 0},
                             {"onebit", 0},
+                            {"mx", 0},
+                            {"mx:format=e2m1,block=96,scale=up", 0},
+                            {"mx:format=e3m2,block=8192", 0},
+                            {"fp8:format=e5m2", 0},
                             {"qsgd:rounding=nearest,norm=l2", 6}};
 
 std::vector<Case> All() {
@@ -225,6 +229,9 @@ TEST(Quantisers, ErrorFeedbackIsAllowedWhereItIsBounded) {
                                {"maxmin:rounding=stochastic", 2},
                                {"natural", 0},
                                {"natural:bits=8", 0},
+                               {"mx", 0},
+                               {"mx:format=e2m1", 0},
+                               {"fp8:format=e5m2,scale=up", 0},
                                {"sign", 0},
                                {"onebit", 0}};
   for (const Case& test : kAllowed) {

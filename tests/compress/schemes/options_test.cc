@@ -48,6 +48,7 @@ const std::map<std::string, Setting>& Settings() {
       {"maxmin.bucket", {"64"}},
       {"min_numel", {"1000000"}},
       {"momentum", {"0.5", "memory=momentum"}},
+      {"mx.block", {"64"}},
       {"natural.bits", {"8"}},
       {"onebit-adam.warmup", {"5"}},
       {"nesterov", {"on", "memory=momentum"}},

@@ -29,6 +29,7 @@ struct MessageUnit {
 // A unit with the layout of its message.
 struct MessageLayout {
   MessageUnit unit;
+  int64_t header_bytes = kHeaderBytes;
   int64_t values_begin = 0;  // byte of the message at which values begin
   int64_t length = 0;
   int32_t bitmap = -1;  // index among the bitmaps, or -1
@@ -58,8 +59,9 @@ class MessageTable : public ImageTable {
       assert(unit.message % kAlignment == 0 && unit.values % 4 == 0);
       assert(header.count <= unit.places);
       const int64_t index_bytes = IndexBytes(header.index, unit.places, header.count);
-      const int64_t values_begin = kHeaderBytes + index_bytes;
-      MessageLayout layout = {unit, values_begin, values_begin + unit.value_bytes};
+      const int64_t header_bytes = HeaderBytes(header.values);
+      const int64_t values_begin = header_bytes + index_bytes;
+      MessageLayout layout = {unit, header_bytes, values_begin, values_begin + unit.value_bytes};
       written.push_back({unit.message / 4, Room(layout.length) / 4});
       const bool bitmap = header.index == IndexCoding::kBitmap;
       const bool listed = header.index != IndexCoding::kNone && !bitmap;
@@ -67,7 +69,7 @@ class MessageTable : public ImageTable {
       read.push_back({unit.values / 4, (unit.value_bytes + 3) / 4});
       if (bitmap) {
         layout.bitmap = static_cast<int32_t>(sets.size());
-        bitmaps.push_back({(unit.message + kHeaderBytes) / 4, BitWords(unit.places)});
+        bitmaps.push_back({(unit.message + header_bytes) / 4, BitWords(unit.places)});
         sets.push_back({unit.places, false, unit.positions, header.count});
       }
       layouts_.push_back(layout);

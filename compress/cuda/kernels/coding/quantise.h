@@ -49,8 +49,8 @@ struct DequantiseArrays {
   // For each worker and unit, becomes 1 if a segment is malformed, which makes the sum meaningless;
   // otherwise unchanged. May be null. Detected are invalid scales, codes above the largest, codes
   // that contradict their scale, and padding. Not detected is what takes a count of all codes:
-  // onebit's means where no bit or every bit is set, and a greatest exponent of natural:bits=8 that
-  // no code has.
+  // onebit's means where no bit or every bit is set, a greatest exponent of natural:bits=8 that no
+  // code has, and a scale of mx or fp8 that no code reaches.
   uint32_t* malformed = nullptr;
 };
 

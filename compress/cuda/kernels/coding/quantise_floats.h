@@ -1,4 +1,4 @@
-// Quantisers whose codes are floats of fewer bits: fp32, fp16, bf16, natural, rbf.
+// Quantisers whose codes are floats of fewer bits: fp32, fp16, bf16, natural, rbf, mx, fp8.
 #pragma once
 
 #include <bit>
@@ -6,6 +6,7 @@
 
 #include "compress/cpu/cast.h"
 #include "compress/cpu/code_rules.h"
+#include "compress/cpu/element_format.h"
 #include "compress/cpu/range_float.h"
 #include "compress/cuda/kernels/coding/quantise_method.h"
 
@@ -161,6 +162,44 @@ struct RangeMethod : NoMeasure {
     const auto format = cpu::RangeFloat::FromKeys(
         setting.bits, mantissa, static_cast<int32_t>(above), static_cast<int32_t>(below));
     return {valid, format.LargestCode(), cpu::RangeRounding(format)};
+  }
+};
+
+// mx, and fp8, which has no blocks.
+template <bool kBlocks>
+struct MxMethod : MeasureMagnitude {
+  static constexpr int kLeastWidth = 4, kMostWidth = 8, kScaleBytes = 1;
+  static constexpr bool kBuckets = kBlocks;
+  static constexpr int kGroup = static_cast<int>(kLeastBlock);
+
+  struct Encoder {
+    cpu::ElementRule rule;
+    float inverse;
+
+    LEGACY_DEVICE uint32_t Code(float x, uint32_t) const { return rule.CodeOf(x, inverse); }
+  };
+  struct Decoder {
+    bool valid;
+    cpu::ElementRule rule;
+    cpu::ElementRule::Factors factors;
+
+    LEGACY_DEVICE bool Allows(uint32_t code) const {
+      return rule.MagnitudeOf(code) <= rule.largest;
+    }
+    LEGACY_DEVICE float Value(uint32_t code) const { return rule.ValueOf(code, factors); }
+  };
+  static LEGACY_DEVICE Encoder Finish(const MethodSetting& setting, const QuantiserMeasure& measure,
+                                      QuantiserScale& scale) {
+    const auto rule = cpu::ElementRule::Of(setting.format, setting.scale_up);
+    const int32_t code = rule.ScaleOf(measure.maxima[0]);
+    scale.words[0] = static_cast<uint32_t>(code);
+    return {rule, cpu::ElementRule::InverseOf(code)};
+  }
+  static LEGACY_DEVICE Decoder DecoderOf(const MethodSetting& setting,
+                                         const QuantiserScale& scale) {
+    const auto rule = cpu::ElementRule::Of(setting.format, setting.scale_up);
+    const auto code = static_cast<int32_t>(scale.words[0]);
+    return {code <= rule.LargestScale(), rule, cpu::ElementRule::FactorsOf(code)};
   }
 };
 

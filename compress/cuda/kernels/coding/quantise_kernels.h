@@ -35,6 +35,8 @@ struct QuantiseTile {
   static constexpr bool kScaled = kOnePass && Method::kScaleBytes > 0;
   static_assert(!kOnePass || Method::kSums <= 1);
   static constexpr int kSumBlock = cpu::kSumBlock;
+  static constexpr int kMostBuckets = kTile / Method::kGroup;  // largest number per tile
+  static constexpr int kRunsOfGroup = Method::kGroup / kRun;
   struct Args {
     QuantiseJob job;
   };
@@ -42,10 +44,10 @@ struct QuantiseTile {
     std::conditional_t<Method::kDraws, TileDraws, NoDraws> draws;
     std::array<uint32_t, kTile * Method::kMostWidth / kWordBits + 1> packed;
     If<Method::kSigns, std::array<uint32_t, kTile / kWordBits + 1>> signs;
-    If<kScaled, std::array<QuantiserRule<Method>, kTileBuckets>> rules;
-    If<kScaled, std::array<std::array<int32_t, 2>, kTileBuckets>> maxima;
+    If<kScaled, std::array<QuantiserRule<Method>, kMostBuckets>> rules;
+    If<kScaled, std::array<std::array<int32_t, 2>, kMostBuckets>> maxima;
     alignas(Vector<float>) If<kEuclidean, std::array<float, kTile>> values;
-    If<kEuclidean, std::array<double, kTileBuckets>> sums;
+    If<kEuclidean, std::array<double, kMostBuckets>> sums;
   };
   template <class Block>
   using Runs = typename Block::template PerThread<RunOfFloats>;
@@ -61,7 +63,7 @@ struct QuantiseTile {
       const RunOfTile run = RunOfTile::Of(tile, thread);
       LoadInput(job.arrays, tile.offset + run.begin, run.count, runs[thread]);
       if constexpr (kScaled && Method::kMaxima > 0) {
-        if (thread < kTileBuckets) {
+        if (thread < kMostBuckets) {
           LEGACY_UNROLL
           for (int m = 0; m < Method::kMaxima; ++m) shared.maxima[thread][m] = Method::First(m);
         }
@@ -118,9 +120,9 @@ struct QuantiseTile {
           most[thread] = most[thread] < key ? key : most[thread];
         }
       });
-      block.template GroupMax<kRunsPerGroup>(most);
+      block.template GroupMax<kRunsOfGroup>(most);
       block.ForEachThread([&](int thread) {
-        if (thread % kRunsPerGroup != 0 || thread * kRun >= n) return;
+        if (thread % kRunsOfGroup != 0 || thread * kRun >= n) return;
         block.AtomicMax(&shared.maxima[thread * kRun / bucket][m], most[thread]);
       });
     }

@@ -7,6 +7,7 @@
 //   kScaleBytes               of a scale; buckets have words
 //   kMaxima, First, Maximum   largest of integers
 //   kSums, Term               sums of doubles that are not negative
+//   kGroup                    what buckets are multiples of
 //   kDraws, kBuckets, kSigns, kFromPowers
 //   Finish                    what is measured becomes scale and encoder
 #pragma once
@@ -73,6 +74,7 @@ struct NoMeasure {
   static constexpr int kSums = 0;
   static constexpr bool kDraws = false;
   static constexpr bool kBuckets = false;
+  static constexpr int kGroup = cpu::kDrawGroup;
   // Signs follow the codes, as bits.
   static constexpr bool kSigns = false;
   // Measures values rounded to powers of two.

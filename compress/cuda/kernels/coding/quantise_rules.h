@@ -35,6 +35,10 @@ void WithMethod(const QuantiserSetting& setting, Body body) {
       return body(OneBit());
     case QuantiserKind::kRange:
       return body(RangeMethod());
+    case QuantiserKind::kMx:
+      return body(MxMethod<true>());
+    case QuantiserKind::kFp8:
+      return body(MxMethod<false>());
   }
 }
 

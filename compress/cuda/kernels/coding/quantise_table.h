@@ -12,11 +12,15 @@
 
 #include "base/error.h"
 #include "compress/cpu/bitpack.h"
+#include "compress/cpu/element_format.h"
 #include "compress/cpu/ternary.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/kernel_setting.h"
 
 namespace legacy::cuda {
+
+// Values of the smallest block of mx.
+inline constexpr int64_t kLeastBlock = 32;
 
 inline int CodeWidth(const QuantiserSetting& setting) {
   switch (setting.kind) {
@@ -47,6 +51,9 @@ inline int ScaleBytes(const QuantiserSetting& setting) {
       return 0;
     case QuantiserKind::kNatural:
       return setting.bits == 8 ? 1 : 0;
+    case QuantiserKind::kMx:
+    case QuantiserKind::kFp8:
+      return 1;
     case QuantiserKind::kMaxMin:
     case QuantiserKind::kOneBit:
     case QuantiserKind::kRange:
@@ -57,7 +64,12 @@ inline int ScaleBytes(const QuantiserSetting& setting) {
 }
 
 inline bool HasBuckets(const QuantiserSetting& setting) {
-  return setting.kind == QuantiserKind::kQsgd || setting.kind == QuantiserKind::kMaxMin;
+  return setting.kind == QuantiserKind::kQsgd || setting.kind == QuantiserKind::kMaxMin ||
+         setting.kind == QuantiserKind::kMx;
+}
+// Buckets are multiples of that many values.
+inline int64_t LeastBucket(const QuantiserSetting& setting) {
+  return setting.kind == QuantiserKind::kMx ? kLeastBlock : cpu::kDrawGroup;
 }
 
 inline int64_t ScalesOf(const QuantiserSetting& setting, int64_t length) {
@@ -116,12 +128,18 @@ inline void CheckSetting(const QuantiserSetting& setting) {
       check(setting.mantissa >= 0 && setting.mantissa <= bits - 2, "mantissa", setting.mantissa,
             "0 to bits - 2");
       break;
+    case QuantiserKind::kMx:
+    case QuantiserKind::kFp8:
+      check(bits == cpu::ElementRule::Of(setting.format, false).width, "bits", bits,
+            "those of the format");
+      break;
     default:
       break;
   }
   if (!HasBuckets(setting)) return;
-  check(setting.bucket > 0 && setting.bucket % cpu::kDrawGroup == 0, "bucket", setting.bucket,
-        "multiples of 64");
+  const int64_t least = LeastBucket(setting);
+  check(setting.bucket > 0 && setting.bucket % least == 0, "bucket", setting.bucket,
+        least == kLeastBlock ? "multiples of 32" : "multiples of 64");
 }
 
 // The table is made on the host and copied to the device.

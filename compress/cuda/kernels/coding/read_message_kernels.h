@@ -56,7 +56,10 @@ struct CheckHeaders {
       bool same = true;
       LEGACY_UNROLL
       for (int i = 0; i < 4; ++i) same &= LoadWord(bytes, kHeaderBytes, i) == words[i];
-      const std::byte* const positions = bytes + kHeaderBytes;
+      if (IsElementFormat(header.values)) {
+        same &= LoadWord(bytes, kExtendedHeaderBytes, 4) == ExtensionWord(header);
+      }
+      const std::byte* const positions = bytes + message.header_bytes;
       const bool padding =
           (header.index == IndexCoding::kBitmap && HasPadding(positions, message.unit.places, 1)) ||
           (header.index == IndexCoding::kPacked &&
@@ -98,7 +101,7 @@ struct ReadTiles : MessageTiles {
     const Header& header = message.unit.header;
     const int64_t places = message.unit.places;
     const auto* const words = reinterpret_cast<const uint32_t*>(
-        job.arrays.messages + message.unit.message + kHeaderBytes);
+        job.arrays.messages + message.unit.message + message.header_bytes);
     const int bits = header.index == IndexCoding::kU16   ? 16
                      : header.index == IndexCoding::kU32 ? kWordBits
                                                          : BitsPerPosition(message.unit.places);

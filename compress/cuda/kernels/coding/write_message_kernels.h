@@ -33,7 +33,8 @@ struct WriteTiles : MessageTiles {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const Tile tile = FindTile(args.messages.written, block.index(), kTile);
     const MessageLayout& message = args.messages.units[tile.segment];
-    if (message.values_begin > kHeaderBytes && tile.begin * kWordBytes < message.values_begin) {
+    if (message.values_begin > message.header_bytes &&
+        tile.begin * kWordBytes < message.values_begin) {
       WritePositions(block, args, message, tile);
     }
     block.Sync();
@@ -42,7 +43,11 @@ struct WriteTiles : MessageTiles {
   }
 
  private:
-  static constexpr int64_t kHeaderWords = kHeaderBytes / kWordBytes;
+  // Words of a header with its extension.
+  static constexpr int64_t kHeaderWords = kExtendedHeaderBytes / kWordBytes;
+  static LEGACY_DEVICE int64_t HeaderWordsOf(const MessageLayout& message) {
+    return message.header_bytes / kWordBytes;
+  }
   // Words from WholeWordsEnd() on: two with the last bytes, where values are not aligned, and zeros
   // up to a multiple of 16 bytes.
   static constexpr int64_t kEndWords = 5;
@@ -65,7 +70,8 @@ struct WriteTiles : MessageTiles {
     } else if (header.index == IndexCoding::kPacked) {
       // Codes are counted from a word that begins with a code.
       const int bits = BitsPerPosition(message.unit.places);
-      const int64_t tile_word = tile.begin < kHeaderWords ? 0 : tile.begin - kHeaderWords;
+      const int64_t header_words = HeaderWordsOf(message);
+      const int64_t tile_word = tile.begin < header_words ? 0 : tile.begin - header_words;
       const int64_t first_word = tile_word / bits * bits;
       const int64_t first = first_word / bits * kWordBits;
       const int64_t most = (kTile + kWordBits) * kWordBits / bits + 1;
@@ -75,10 +81,11 @@ struct WriteTiles : MessageTiles {
                           [=](uint32_t i) { return positions[first + i]; });
       });
     } else {
-      MarkBitmap(block, tile, positions, count);
+      MarkBitmap(block, message, tile, positions, count);
       const auto& bitmap = block.shared().bitmap;
+      const int64_t before = HeaderWordsOf(message) - tile.begin;
       WriteCodes<4>(block, args, message, tile,
-                    [&](int64_t word) { return bitmap[word + kHeaderWords - tile.begin]; });
+                    [&](int64_t word) { return bitmap[word + before]; });
     }
   }
 
@@ -87,22 +94,23 @@ struct WriteTiles : MessageTiles {
   static LEGACY_DEVICE void WriteCodes(Block& block, const Args& args, const MessageLayout& message,
                                        const Tile& tile, WordAt word_at) {
     const int64_t end = message.values_begin / kWordBytes;
-    const Tile part = Within(tile, kHeaderWords, end);
+    const int64_t header_words = HeaderWordsOf(message);
+    const Tile part = Within(tile, header_words, end);
     block.ForEachThread([&](int thread) {
       ForWords<together>(
-          part, thread, [&](int64_t i) { return word_at(i - kHeaderWords); },
+          part, thread, [&](int64_t i) { return word_at(i - header_words); },
           [&](int64_t i, uint32_t word) { args.out[tile.offset + i] = word; });
       if (thread != 0 || message.values_begin % kWordBytes == 0 || !Holds(tile, end)) return;
-      block.shared().last_positions = word_at(end - kHeaderWords);
+      block.shared().last_positions = word_at(end - header_words);
     });
   }
 
   template <class Block>
-  static LEGACY_DEVICE void MarkBitmap(Block& block, const Tile& tile, const uint32_t* positions,
-                                       int64_t count) {
+  static LEGACY_DEVICE void MarkBitmap(Block& block, const MessageLayout& message, const Tile& tile,
+                                       const uint32_t* positions, int64_t count) {
     auto& bitmap = block.shared().bitmap;
-    const int64_t first = (tile.begin - kHeaderWords) * kWordBits;
-    const int64_t last = (tile.end - kHeaderWords) * kWordBits;
+    const int64_t first = (tile.begin - HeaderWordsOf(message)) * kWordBits;
+    const int64_t last = (tile.end - HeaderWordsOf(message)) * kWordBits;
     const int64_t begin = LowerBound(block, positions, count, first);
     const int64_t end = begin + LowerBound(block, positions + begin, count - begin, last);
     block.ForEachThread([&](int thread) {
@@ -161,11 +169,13 @@ struct WriteTiles : MessageTiles {
                         : thread == kHeaderWords ? values_word
                                                  : end + thread - kHeaderWords - 1;
       if (thread == kHeaderWords && (!shared_word || values_word == end)) return;
-      if (!Holds(tile, i)) return;
+      const bool in_header = i < HeaderWordsOf(message);
+      if (!Holds(tile, i) || (thread < kHeaderWords && !in_header)) return;
       uint32_t word = 0;
-      if (i < kHeaderWords) {
+      if (in_header) {
         const auto header = HeaderWords(message.unit.header);
         word = i < 2 ? (i == 0 ? header[0] : header[1]) : (i == 2 ? header[2] : header[3]);
+        if (i == kHeaderWords - 1) word = ExtensionWord(message.unit.header);
       } else {
         if (i == values_word && shared_word) word = block.shared().last_positions;
         word |= WordWithin(args.values + message.unit.values, message.unit.value_bytes,
