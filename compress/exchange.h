@@ -36,11 +36,35 @@ namespace legacy {
 // The network's operation on the workers' payloads of a collective call.
 // kServed: a parameter server compresses what it has formed from the payloads, and answers with
 // that.
-enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum, kServed };
+// kHops: every partial sum is encoded again before it travels on, as CollectiveCall::hops says.
+enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum, kServed, kHops };
 
 // The operation that carries the payloads. The fabric chooses its algorithm (ring, tree, parameter
 // server).
 enum class Collective : uint8_t { kAllReduce, kAllGather, kBroadcast };
+
+// The way of partial sums from worker to worker (schemes/hop_sum.h).
+enum class HopOrder : uint8_t { kRing, kButterfly };
+
+// A part of the pieces of a sum by hops, which travels by itself.
+struct HopSlice {
+  std::vector<int64_t> payload;  // bytes of each piece, without headers
+  // Bytes of the headers of a message that begins with that piece. A message has a header for each
+  // unit of which it has values, and units fill their first pieces first.
+  std::vector<int64_t> headers;
+
+  bool operator==(const HopSlice&) const = default;
+};
+
+// What travels in a sum by hops among N workers, and what each hop computes. A ring has N pieces; a
+// butterfly has P of them, the largest power of two that is not above N.
+struct Hops {
+  HopOrder order = HopOrder::kRing;
+  std::vector<HopSlice> slices;
+  // Work of one hop over all pieces of all slices: decode them, add the worker's own values, and
+  // encode the sums. A hop that carries a part of the bytes takes that part of the elements.
+  WorkList work;
+};
 
 // A collective call: the data that an exchange sends at once, and the device work around it.
 struct CollectiveCall {
@@ -53,6 +77,7 @@ struct CollectiveCall {
   // follow from the messages, and the work of a server between the last message and its answers.
   std::optional<int64_t> pull = {};
   WorkList serve = {};
+  std::optional<Hops> hops = {};  // of Reduction::kHops
 };
 
 // A collective call whose messages have a length that is known beforehand.

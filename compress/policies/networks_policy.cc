@@ -13,9 +13,14 @@ bool SameWork(const WorkList& a, const WorkList& b) {
   });
 }
 
+bool SameHops(const std::optional<Hops>& a, const std::optional<Hops>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->order == b->order && a->slices == b->slices && SameWork(a->work, b->work);
+}
+
 bool SameCall(const CollectiveCall& a, const CollectiveCall& b) {
   return a.reduction == b.reduction && a.collective == b.collective && a.root == b.root &&
-         SameWork(a.encode, b.encode) && SameWork(a.decode, b.decode);
+         SameWork(a.encode, b.encode) && SameWork(a.decode, b.decode) && SameHops(a.hops, b.hops);
 }
 
 bool SameCall(const std::optional<CollectiveCall>& a, const std::optional<CollectiveCall>& b) {

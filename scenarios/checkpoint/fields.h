@@ -83,9 +83,21 @@ void Fields(Archive& archive, Work& w) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, HopSlice& s) {
+  auto& [payload, headers] = s;
+  archive(payload, headers);
+}
+
+template <class Archive>
+void Fields(Archive& archive, Hops& h) {
+  auto& [order, slices, work] = h;
+  archive(order, slices, work);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  auto& [reduction, collective, root, encode, decode, pull, serve] = c;
-  archive(reduction, collective, root, encode, decode, pull, serve);
+  auto& [reduction, collective, root, encode, decode, pull, serve, hops] = c;
+  archive(reduction, collective, root, encode, decode, pull, serve, hops);
 }
 
 template <class Archive>

@@ -221,6 +221,8 @@ std::vector<StepSeconds> Clock::SecondsOf(const StepWork& work) const {
       priced.encode.push_back(WorkSeconds(call.encode));
       priced.decode.push_back(WorkSeconds(call.decode));
       priced.serve.push_back(WorkSeconds(call.serve));
+      priced.hops.push_back(
+          HopSecondsOf(call, [&](const WorkList& list) { return WorkSeconds(list); }));
     }
   }
   seconds.after = BackwardSeconds(0, done, work.batch_size);

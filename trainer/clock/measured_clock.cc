@@ -75,6 +75,7 @@ StepSeconds MeasuredClock::PricedSecondsOf(const StepWork& work, const TraceStep
       timed.encode.push_back(price(call.encode));
       timed.decode.push_back(price(call.decode));
       timed.serve.push_back(price(call.serve));
+      timed.hops.push_back(HopSecondsOf(call, price));
     }
   }
   seconds.after = (traced.compute.Of(worker) - done) / device_speed_;

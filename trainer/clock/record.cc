@@ -24,7 +24,9 @@ constexpr Allowed kSteps = {0, int64_t{1} << 40};
 
 // By enumerator.
 constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast"};
-constexpr std::array kReductions = {"concat", "sum", "max", "vote", "requantised-sum", "served"};
+constexpr std::array kReductions = {"concat",          "sum",    "max", "vote",
+                                    "requantised-sum", "served", "hops"};
+constexpr std::array kHopOrders = {"ring", "butterfly"};
 
 // The line of a step of workers.
 struct StepLine {
@@ -102,6 +104,14 @@ void RecordFields(Line& line, RecordHeader& header) {
 }
 
 template <class Line>
+void RecordFields(Line& line, HopSlice& slice) {
+  line.Field("payload", slice.payload);
+  line.Field("headers", slice.headers);
+  line.Require(slice.headers.size() == slice.payload.size(),
+               "headers: one size for each of the payload is wanted");
+}
+
+template <class Line>
 void RecordFields(Line& line, SentCall& call, int workers) {
   line.Choice("primitive", call.collective, kCollectives);
   line.Choice("reduction", call.reduction, kReductions);
@@ -115,6 +125,14 @@ void RecordFields(Line& line, SentCall& call, int workers) {
   line.Rows("decode", call.decode);
   line.Optional("pull", call.pull);
   if (line.Has("serve", !call.serve.empty())) line.Rows("serve", call.serve);
+  if (line.Has("hops", call.hops.has_value())) {
+    auto& hops = Emplaced(call.hops);
+    line.Choice("hops", hops.order, kHopOrders);
+    line.Rows("slices", hops.slices);
+    line.Rows("hop", hops.work);
+  }
+  line.Require((call.reduction == Reduction::kHops) == call.hops.has_value(),
+               "hops: given by sums by hops, and by these alone");
 }
 
 template <class Line>

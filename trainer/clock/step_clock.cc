@@ -2,6 +2,7 @@
 
 #include <cassert>
 #include <cmath>
+#include <numeric>
 #include <string>
 
 #include "base/error.h"
@@ -42,6 +43,26 @@ PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
     }
   }
   return step;
+}
+
+// Writes what hops compute into the collectives of a step.
+void PriceHops(const StepWork& work, const StepSeconds& seconds, std::span<const double> factors,
+               PricedStep& step) {
+  for (size_t b = 0; b < work.buckets.size(); ++b) {
+    for (size_t r = 0; r < work.buckets[b].calls.size(); ++r) {
+      const SentCall& call = work.buckets[b].calls[r];
+      if (!call.hops || seconds.buckets[b].hops.empty()) continue;
+      int64_t payload = 0;
+      for (const HopSlice& slice : call.hops->slices) {
+        payload = std::accumulate(slice.payload.begin(), slice.payload.end(), payload);
+      }
+      const HopSeconds& hop = seconds.buckets[b].hops[r];
+      fabric::HopTimes& times = step.traffic.buckets[b].calls[r].collective.hops;
+      times.launch = ToNs(hop.launch, 1);
+      times.pace = payload > 0 ? hop.all * 1e9 / static_cast<double>(payload) : 0;
+      times.factors.assign(factors.begin(), factors.end());
+    }
+  }
 }
 
 // A WorkerPricing writes one worker's times into a step.
@@ -117,6 +138,15 @@ class WorkerPricing {
 
 }  // namespace
 
+HopSeconds HopSecondsOf(const SentCall& call,
+                        const std::function<double(const WorkList& work)>& price) {
+  if (!call.hops) return {};
+  WorkList launches = call.hops->work;
+  for (Work& work : launches) work.elements = 0;
+  const double launch = price(launches);
+  return {launch, price(call.hops->work) - launch};
+}
+
 TimeNs ToNs(double seconds, double factor) { return RoundedTime(seconds * factor * 1e9); }
 
 PricedStep StepClock::Price(const StepWork& work, std::span<const double> factors,
@@ -132,6 +162,7 @@ PricedStep StepClock::Price(const StepWork& work, std::span<const double> factor
       if (fabric::IsServer(spec.algorithm)) spec.serve = ToNs(serve[r] / spec.servers, 1);
     }
   }
+  PriceHops(work, all[0], factors, step);
   for (int w = 0; w < work.workers; ++w) {
     const StepSeconds& seconds = all[all.size() == 1 ? 0 : w];
     assert(seconds.buckets.size() == work.buckets.size());

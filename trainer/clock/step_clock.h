@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,6 +36,12 @@ struct PricedStep {
   std::vector<std::vector<std::vector<TimeNs>>> call_encode;
 };
 
+// HopSeconds are what a worker computes between a message of a sum by hops and its next one.
+struct HopSeconds {
+  double launch = 0;  // for each message
+  double all = 0;     // for all pieces together, without launches
+};
+
 // StepSeconds are the device seconds of one step at one worker that is not slowed down.
 struct StepSeconds {
   // A Bucket has the seconds of one bucket.
@@ -44,6 +51,7 @@ struct StepSeconds {
     std::vector<double> decode;
     // Seconds of a parameter server in each call, of a device as the worker has; empty: none.
     std::vector<double> serve = {};
+    std::vector<HopSeconds> hops = {};  // what a hop of each call computes; empty: nothing
   };
   double before = 0;  // update, all passes but the last, and its forward pass
   // Seconds of work on the whole gradient. Where there is any, all encoding follows the backward
@@ -81,6 +89,10 @@ class StepClock {
  private:
   TransferOptions options_;
 };
+
+// Returns what a hop of the call computes; price(WorkList) are the seconds of work.
+HopSeconds HopSecondsOf(const SentCall& call,
+                        const std::function<double(const WorkList& work)>& price);
 
 // Returns `seconds` at a worker with that slow-down, rounded to the nanosecond.
 TimeNs ToNs(double seconds, double factor);

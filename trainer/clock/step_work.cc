@@ -10,8 +10,28 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
   return std::equal(a.calls.begin(), a.calls.end(), b.calls.begin(), b.calls.end(),
                     [](const SentCall& x, const SentCall& y) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
-                             x.root == y.root && x.pull.has_value() == y.pull.has_value();
+                             x.root == y.root && x.pull.has_value() == y.pull.has_value() &&
+                             x.hops.has_value() == y.hops.has_value() &&
+                             (!x.hops || x.hops->order == y.hops->order);
                     });
+}
+
+void AddSizes(std::span<const int64_t> sizes, std::vector<int64_t>& total) {
+  assert(sizes.size() == total.size());
+  for (size_t i = 0; i < sizes.size(); ++i) total[i] += sizes[i];
+}
+
+// Slices of the same number travel together, with a header for each unit.
+void AddHops(const Hops& hops, Hops& total) {
+  for (size_t s = 0; s < hops.slices.size(); ++s) {
+    if (s == total.slices.size()) {
+      total.slices.push_back(hops.slices[s]);
+      continue;
+    }
+    AddSizes(hops.slices[s].payload, total.slices[s].payload);
+    AddSizes(hops.slices[s].headers, total.slices[s].headers);
+  }
+  JoinWork(hops.work, total.work);
 }
 
 void AddCall(const SentCall& call, SentCall& total) {
@@ -21,6 +41,7 @@ void AddCall(const SentCall& call, SentCall& total) {
   JoinWork(call.decode, total.decode);
   JoinWork(call.serve, total.serve);
   if (call.pull) *total.pull += *call.pull;
+  if (call.hops) AddHops(*call.hops, *total.hops);
 }
 
 }  // namespace

@@ -37,6 +37,8 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
   if (collective == Collective::kBroadcast) return CollectiveAlgorithm::Broadcast;
   // Only in this algorithm do the owners of shards quantise their sums again.
   if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
+  // The scheme says along which way its sums go.
+  if (payload == Payload::HopSum) return spec.algorithm;
   const std::optional<CollectiveAlgorithm> chosen =
       collective == Collective::kAllReduce ? options.all_reduce : options.all_gather;
   if (chosen) return *chosen;
@@ -58,6 +60,7 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
   const bool carries = fabric::CanCarry(algorithm, Payload::Sum) ||
                        fabric::CanCarry(algorithm, Payload::Concat) ||
                        fabric::CanCarry(algorithm, Payload::RequantisedSum) ||
+                       fabric::CanCarry(algorithm, Payload::HopSum) ||
                        fabric::CanCarry(algorithm, Payload::Broadcast);
   return carries && algorithm != HierarchicalAllReduce && algorithm != HierarchicalAllGather &&
          fabric::AggregationOf(algorithm) == fabric::Aggregation::None &&
@@ -68,7 +71,18 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
 Payload PayloadOf(const SentCall& call) {
   if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
   if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
+  if (call.reduction == Reduction::kHops) return Payload::HopSum;
   return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
+}
+
+void SetHops(const SentCall& call, CollectiveSpec& spec) {
+  const bool ring = !call.hops || call.hops->order == HopOrder::kRing;
+  spec.algorithm =
+      ring ? CollectiveAlgorithm::HopRingAllReduce : CollectiveAlgorithm::HopButterflyAllReduce;
+  if (!call.hops) return;
+  for (const HopSlice& slice : call.hops->slices) {
+    spec.slices.push_back({slice.payload, slice.headers});
+  }
 }
 
 // Returns the bytes that every worker pulls from a parameter server after a collective call of
@@ -123,6 +137,11 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
       allowed +=
           "; its sums change what is trained, and it needs codecs whose messages can be added, of "
           "which there are none";
+    } else if (fabric::CanCarry(algorithm, Payload::HopSum)) {
+      allowed +=
+          "; its sums change what is trained: it carries only schemes that encode sums at every "
+          "hop "
+          "(reduction=ring, reduction=butterfly)";
     } else if (fabric::CanCarry(algorithm, Payload::RequantisedSum)) {
       allowed +=
           "; its sums change what is trained: it carries only schemes that quantise sums again "
@@ -161,7 +180,12 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   CollectiveSpec spec;
   spec.root = call.root;
   spec.bytes = call.bytes;
+  const Payload payload = PayloadOf(call);
   if (options.transfer != Transfer::kPeers) {
+    if (payload == Payload::HopSum) {
+      throw Error("aggregation", "a parameter server",
+                  "collective; sums that are encoded at every hop have no server");
+    }
     const bool sharded = options.transfer == Transfer::kShardedParameterServer;
     spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
                              : CollectiveAlgorithm::ParameterServer;
@@ -178,7 +202,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   spec.group = options.group;
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;
-  const Payload payload = PayloadOf(call);
+  if (payload == Payload::HopSum) SetHops(call, spec);
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }

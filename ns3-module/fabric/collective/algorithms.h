@@ -41,6 +41,8 @@ CollectiveMaker MakeBroadcast; ///< tree.cc
 CollectiveMeter MeterBroadcast;
 CollectiveMaker MakeSparseTree;
 CollectiveMeter MeterSparseTree;
+CollectiveMaker MakeHops; ///< hops.cc: ring and butterfly
+CollectiveMeter MeterHops;
 CollectiveMaker MakeServer; ///< server.cc: one server or shards
 CollectiveMeter MeterServer;
 

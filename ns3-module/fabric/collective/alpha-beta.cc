@@ -72,6 +72,13 @@ double BusiestPairs(const CollectiveSpec& spec)
     return static_cast<double>(*std::max_element(sent.begin(), sent.end()));
 }
 
+/// Returns the bytes of the worker that sends the most.
+double BusiestSender(const CollectiveSpec& spec)
+{
+    const std::vector<int64_t> sent = BytesSent(spec);
+    return static_cast<double>(*std::max_element(sent.begin(), sent.end()));
+}
+
 Cost DoubleTreeCost(const CollectiveSpec& spec, double bytes)
 {
     const auto count = static_cast<int64_t>(spec.bytes.size());
@@ -81,18 +88,16 @@ Cost DoubleTreeCost(const CollectiveSpec& spec, double bytes)
     }
     // The chain within a node comes before the tree of the nodes.
     const int64_t group = std::min<int64_t>(spec.group, count);
-    const std::vector<int64_t> sent = BytesSent(spec);
     return {2.0 * (CeilLog2((count + group - 1) / group) + static_cast<double>(group) - 1),
-            static_cast<double>(*std::max_element(sent.begin(), sent.end()))};
+            BusiestSender(spec)};
 }
 
 Cost NvlsCost(const CollectiveSpec& spec)
 {
     const auto count = static_cast<int64_t>(spec.bytes.size());
     const int64_t group = std::min<int64_t>(spec.group, count);
-    const std::vector<int64_t> sent = BytesSent(spec);
     return {(group > 1 ? 2.0 : 0.0) + 2.0 * CeilLog2((count + group - 1) / group),
-            static_cast<double>(*std::max_element(sent.begin(), sent.end()))};
+            BusiestSender(spec)};
 }
 
 Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
@@ -159,6 +164,10 @@ Cost CostOf(const CollectiveSpec& spec)
         return SparseTreeCost(spec, bytes);
     case CollectiveAlgorithm::ScatterReduceAllGather:
         return {2, others / workers * (bytes + static_cast<double>(spec.sumBytes[0]))};
+    case CollectiveAlgorithm::HopRingAllReduce:
+        return {2 * others, BusiestSender(spec)};
+    case CollectiveAlgorithm::HopButterflyAllReduce:
+        return {HalvingDoublingCost(count, bytes).steps, BusiestSender(spec)};
     }
     return {0, 0};
 }

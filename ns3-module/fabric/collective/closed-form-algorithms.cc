@@ -4,6 +4,7 @@
 #include "closed-form.h"
 #include "double-tree.h"
 #include "halving.h"
+#include "hop-plan.h"
 #include "nvls-time.h"
 #include "pieces.h"
 #include "relays.h"
@@ -68,6 +69,17 @@ class ClosedForm
         return rounds * (Flow(bytes) + Acks(bytes));
     }
 
+    /// Returns the time of the slowest worker between messages of a sum by hops.
+    WideTime Hop(int64_t payload) const
+    {
+        WideTime longest = 0;
+        for (int worker = 0; worker < m_workers; ++worker)
+        {
+            longest = std::max<WideTime>(longest, HopPlan::TimeOf(m_spec.hops, worker, payload));
+        }
+        return longest;
+    }
+
     /// Returns the bytes of the largest message of an all-to-allv.
     int64_t LargestPair() const
     {
@@ -92,6 +104,8 @@ class ClosedForm
     WideTime Nvls() const;
     WideTime ShardedServer() const;
     WideTime SparseTree() const;
+    WideTime HopRing() const;
+    WideTime HopButterfly() const;
 
     const CollectiveSpec& m_spec;
     const UniformPath& m_path;
@@ -279,6 +293,56 @@ WideTime ClosedForm::SparseTree() const
     return time + BroadcastTime(m_workers, m_spec.sumBytes.back(), m_path, m_transport);
 }
 
+WideTime ClosedForm::HopRing() const
+{
+    const HopPlan plan(m_spec);
+    int64_t bytes = 0;
+    WideTime computed = 0;
+    for (int piece = 0; piece < m_workers * plan.Slices(); ++piece)
+    {
+        const int slice = piece / m_workers;
+        const int first = piece % m_workers;
+        bytes = std::max(bytes, plan.Bytes(slice, first, first + 1));
+        computed = std::max(computed, Hop(plan.Payload(slice, first, first + 1)));
+    }
+    const int rounds = 2 * (m_workers - 1);
+    const int slices = plan.Slices();
+    const WideTime others = (slices - 1) * (Wire(bytes) + Acks(bytes));
+    const WideTime way = Rounds(rounds, bytes) - Acks(bytes) + (m_workers - 1) * computed;
+    const WideTime port = Flow(bytes) + (WideTime{rounds} * slices - 1) * Wire(bytes) +
+                          WideTime{rounds - 1} * slices * Acks(bytes) + computed;
+    const WideTime device = 2 * Flow(bytes) + WideTime{m_workers - 1} * slices * computed;
+    return std::max({way + others, port, device});
+}
+
+WideTime ClosedForm::HopButterfly() const
+{
+    const HopPlan plan(m_spec);
+    const int pieces = HopPlan::PiecesOf(m_spec.algorithm, m_workers);
+    WideTime time = 0;
+    for (int slice = 0; slice < plan.Slices(); ++slice)
+    {
+        const int64_t all = plan.Bytes(slice, 0, pieces);
+        int64_t last = all;
+        for (int stage = 1; stage <= plan.Levels(); ++stage)
+        {
+            const int size = pieces >> stage; // the first of the ranges is the largest
+            const int64_t bytes = plan.Bytes(slice, 0, size);
+            time += Rounds(2, bytes) + Hop(plan.Payload(slice, 0, size));
+            last = stage == 1 ? bytes : last;
+        }
+        if (plan.Folds())
+        {
+            // The first half message for a worker may share its link with the whole one before it.
+            time += Rounds(2, all) + Hop(plan.Payload(slice, 0, pieces)) +
+                    Wire(plan.Bytes(slice, 0, (pieces + 1) / 2));
+            last = all;
+        }
+        time -= Acks(last);
+    }
+    return time;
+}
+
 WideTime ClosedForm::Time() const
 {
     const int64_t part = Part(m_bytes, m_workers);
@@ -324,6 +388,10 @@ WideTime ClosedForm::Time() const
         return SparseTree();
     case CollectiveAlgorithm::ScatterReduceAllGather:
         return Direct(part, Part(m_spec.sumBytes[0], m_workers), true);
+    case CollectiveAlgorithm::HopRingAllReduce:
+        return HopRing();
+    case CollectiveAlgorithm::HopButterflyAllReduce:
+        return HopButterfly();
     }
     return 0;
 }

@@ -43,6 +43,14 @@
 //                      of K pieces; T1 of one piece on half of the links; D levels of nodes, n
 //                      neighbours of the busiest node; W' without a protocol's lines. This is an
 //                      estimate: the analytic engine takes 0.79 to 1.24 of it on a star
+//   ring by hops     = R T + (R - 1) A/r + (N - 1) C, R = 2 (N - 1), messages of M/N; C is what the
+//                      slowest worker computes between two messages. With S slices (S - 1) (W +
+//                      A)/r more, or the time of the NIC or of the device, where one is longer: an
+//                      estimate
+//   butterfly by hops = that of halving-doubling, and C of each message that is reduced; where N >
+//   P
+//                      the messages before and after it, and W/r of a half one instead of words:
+//                      an upper bound; that of each slice
 //   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
 //                      D levels of two children, K pieces in each tree; an inner node sends and
 //                      ACKs four pieces for each pair of pieces. This is an estimate: the analytic

@@ -2,6 +2,7 @@
 // supports.
 #include "check-range.h"
 #include "collective.h"
+#include "hop-plan.h"
 
 #include <algorithm>
 
@@ -14,7 +15,8 @@ namespace
 void CheckBytes(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const bool equal = (CanCarry(spec.algorithm, Payload::Sum) && !IsServer(spec.algorithm)) ||
-                       CanCarry(spec.algorithm, Payload::ScatteredSum);
+                       CanCarry(spec.algorithm, Payload::ScatteredSum) ||
+                       CanCarry(spec.algorithm, Payload::HopSum);
     const auto where = [&](size_t w) // in messages alone, as most sizes are right
     { return algorithm + ": bytes of worker " + std::to_string(w); };
     for (size_t w = 0; w < spec.bytes.size(); ++w)
@@ -52,6 +54,40 @@ void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
     for (int64_t bytes : spec.sumBytes)
     {
         CheckRange(algorithm + ": bytes of a sum", bytes, 0, INT64_MAX);
+    }
+}
+
+/// Throws Error unless all slices have the pieces of the algorithm, and workers have times.
+void CheckHops(const CollectiveSpec& spec, const std::string& algorithm)
+{
+    const auto workers = static_cast<int>(spec.bytes.size());
+    const bool hops = CanCarry(spec.algorithm, Payload::HopSum);
+    const auto pieces = static_cast<size_t>(HopPlan::PiecesOf(spec.algorithm, workers));
+    if (!hops && !spec.slices.empty())
+    {
+        throw Error(algorithm + ": slices", std::to_string(spec.slices.size()), "none");
+    }
+    for (const HopSlice& slice : spec.slices)
+    {
+        if (slice.payload.size() != pieces || slice.headers.size() != pieces)
+        {
+            throw Error(algorithm + ": pieces of a slice",
+                        std::to_string(slice.payload.size()),
+                        std::to_string(pieces) + " for " + std::to_string(workers) + " workers");
+        }
+        for (size_t piece = 0; piece < pieces; ++piece)
+        {
+            CheckRange(algorithm + ": bytes of a piece", slice.payload[piece], 0, INT64_MAX);
+            CheckRange(algorithm + ": bytes of headers", slice.headers[piece], 0, INT64_MAX);
+        }
+    }
+    CheckRange(algorithm + ": time of a hop", spec.hops.launch, 0, INT64_MAX);
+    const std::vector<double>& factors = spec.hops.factors;
+    if (!factors.empty() && factors.size() != spec.bytes.size())
+    {
+        throw Error(algorithm + ": factors of hops",
+                    std::to_string(factors.size()),
+                    "one for each of " + std::to_string(workers) + " workers");
     }
 }
 
@@ -253,6 +289,7 @@ void CheckCollective(const CollectiveSpec& spec)
                         ToString(CollectiveAlgorithm::BruckAllGather) + " takes any number");
     }
     CheckSums(spec, algorithm);
+    CheckHops(spec, algorithm);
     CheckRange(algorithm + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
     CheckRange(algorithm + ": window", spec.window, 1, kMany);
 }

@@ -25,7 +25,7 @@ struct AlgorithmEntry
 };
 
 /// The entries of all algorithms, in the order of CollectiveAlgorithm.
-constexpr std::array<AlgorithmEntry, 21> kAlgorithms = {{
+constexpr std::array<AlgorithmEntry, 23> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
@@ -50,6 +50,8 @@ constexpr std::array<AlgorithmEntry, 21> kAlgorithms = {{
     {"sharded-parameter-server", Payload::Sum, MakeServer, MeterServer},
     {"sparse-tree", Payload::SparseSum, MakeSparseTree, MeterSparseTree},
     {"scatter-reduce-allgather", Payload::RequantisedSum, MakeDirect, MeterDirect},
+    {"hop-ring-allreduce", Payload::HopSum, MakeHops, MeterHops},
+    {"hop-butterfly-allreduce", Payload::HopSum, MakeHops, MeterHops},
 }};
 
 const AlgorithmEntry& EntryOf(CollectiveAlgorithm algorithm)
@@ -150,13 +152,15 @@ const char* ToString(Payload payload)
                                       "sum of sparse messages",
                                       "requantised sum",
                                       "exchange of messages",
-                                      "scattered sum of equal-length messages"};
+                                      "scattered sum of equal-length messages",
+                                      "sum that is encoded again at every hop"};
     return kNames[static_cast<size_t>(payload)];
 }
 
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload)
 {
-    return IsServer(algorithm) ? payload != Payload::Exchange && payload != Payload::ScatteredSum
+    return IsServer(algorithm) ? payload != Payload::Exchange && payload != Payload::ScatteredSum &&
+                                     payload != Payload::HopSum
                                : EntryOf(algorithm).payload == payload;
 }
 

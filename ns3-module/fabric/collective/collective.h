@@ -46,6 +46,8 @@ enum class CollectiveAlgorithm : uint8_t
     ShardedParameterServer, ///< the same with bytes and pullBytes split over `servers` servers
     SparseTree,             ///< sums of sparse messages up a binomial tree, then broadcast
     ScatterReduceAllGather, ///< 1/N of bytes[w] to each owner, requantised sums to all
+    HopRingAllReduce,       ///< a ring that encodes partial sums again at every hop
+    HopButterflyAllReduce,  ///< recursive halving that does, then doubling; any N
 };
 
 /// Returns the algorithm's name: "ring-allreduce", "halving-doubling-allreduce",
@@ -53,7 +55,8 @@ enum class CollectiveAlgorithm : uint8_t
 /// "nvls-allreduce", "ring-allgather", "direct-allgather", "hierarchical-allgather",
 /// "recursive-doubling-allgather", "bruck-allgather", "ring-reduce-scatter",
 /// "halving-reduce-scatter", "all-to-all", "all-to-allv", "broadcast", "parameter-server",
-/// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather".
+/// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather", "hop-ring-allreduce",
+/// "hop-butterfly-allreduce".
 const char* ToString(CollectiveAlgorithm algorithm);
 /// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
@@ -70,13 +73,14 @@ enum class Payload : uint8_t
     RequantisedSum, ///< parts are summed by their owners and quantised again
     Exchange,       ///< each worker has a different message for each other one
     ScatteredSum, ///< messages of one length are summed, and each worker gets its block of the sum
+    HopSum,       ///< partial sums are encoded again at every hop
 };
 
 /// Returns the payload in words: "sum of equal-length messages", "concatenation of messages",
 /// "broadcast", ...
 const char* ToString(Payload payload);
-/// True where the algorithm carries that payload. Parameter servers carry all but an exchange and a
-/// scattered sum, other algorithms one payload.
+/// True where the algorithm carries that payload. Parameter servers carry all but an exchange, a
+/// scattered sum and a sum by hops, other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
 /// True where the algorithm takes that number of workers: all except recursive doubling take any.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
@@ -109,6 +113,21 @@ enum class PeerOrder : uint8_t
     Index,   ///< to worker 0, 1, 2, ...: all start with the same worker
 };
 
+/// A HopSlice is a part of the pieces of a sum by hops, which travels by itself.
+struct HopSlice
+{
+    std::vector<int64_t> payload; ///< bytes of each piece, without headers
+    std::vector<int64_t> headers; ///< bytes of the headers of a message that begins with that piece
+};
+
+/// HopTimes say what a worker computes between a message of a sum by hops and its next one.
+struct HopTimes
+{
+    TimeNs launch = 0;           ///< for each message
+    double pace = 0;             ///< nanoseconds for each byte of payload
+    std::vector<double> factors; ///< what each member's times are multiplied by; empty: 1
+};
+
 /// A CollectiveSpec is one collective with its sizes.
 struct CollectiveSpec
 {
@@ -139,6 +158,10 @@ struct CollectiveSpec
     /// Sparse tree: bytes of the sum of 2, 4, 8, ... workers' messages, ceil(log2 N) of them (union
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
+    /// Sums by hops: slices of one number of pieces, N in a ring and the largest power of two that
+    /// is not above N in a butterfly. Empty: one slice of the balanced pieces of bytes[0].
+    std::vector<HopSlice> slices;
+    HopTimes hops; ///< sums by hops: device times between messages
     /// In-network, NVLS: Placement::parents of its tree, or its nodes, and the endpoint of its
     /// first aggregator.
     std::vector<int> parents;

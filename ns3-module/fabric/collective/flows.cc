@@ -1,6 +1,7 @@
 // The number of flows of a collective, computed without running it.
 #include "collective.h"
 #include "double-tree.h"
+#include "hop-plan.h"
 #include "nvls-plan.h"
 #include "pieces.h"
 #include "ring-plan.h"
@@ -24,6 +25,12 @@ double HierarchicalFlows(const CollectiveSpec& spec)
         return workers * (2 * inside + 2 * across);
     }
     return workers * (inside + across + (across > 0 ? inside : 0));
+}
+
+double HopButterflyFlows(const HopPlan& plan)
+{
+    const double core = 1 << plan.Levels();
+    return plan.Slices() * (2 * plan.Levels() * core + 2 * (plan.Workers() - core));
 }
 
 /// `stages` is the number of stages on each level: halving, and doubling.
@@ -122,6 +129,10 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return 2 * workers * spec.servers;
     case CollectiveAlgorithm::SparseTree:
         return 2 * others;
+    case CollectiveAlgorithm::HopRingAllReduce:
+        return 2 * workers * others * HopPlan(spec).Slices();
+    case CollectiveAlgorithm::HopButterflyAllReduce:
+        return HopButterflyFlows(HopPlan(spec));
     }
     return 0;
 }

@@ -16,6 +16,16 @@ void AppendCanonical(std::string& text, const std::vector<int64_t>& values)
     text.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(int64_t));
 }
 
+namespace
+{
+
+void AppendReal(std::string& text, double value)
+{
+    text.append(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+} // namespace
+
 void AppendCanonical(std::string& text, const CollectiveSpec& spec)
 {
     AppendCanonical(text,
@@ -39,14 +49,26 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
     {
         AppendCanonical(text, spec.pairBytes);
     }
+    for (const HopSlice& slice : spec.slices)
+    {
+        AppendCanonical(text, slice.payload);
+        AppendCanonical(text, slice.headers);
+    }
+    if (!spec.slices.empty())
+    {
+        AppendCanonical(text, {static_cast<int64_t>(spec.slices.size()), spec.hops.launch});
+        AppendReal(text, spec.hops.pace);
+        for (double factor : spec.hops.factors)
+        {
+            AppendReal(text, factor);
+        }
+    }
     AppendCanonical(text, {spec.parents.begin(), spec.parents.end()});
     if (spec.protocol != Protocol::None)
     {
         AppendCanonical(text, {static_cast<int64_t>(spec.gpus)});
-        for (double pace : {spec.pace.inside, spec.pace.across})
-        {
-            text.append(reinterpret_cast<const char*>(&pace), sizeof(pace));
-        }
+        AppendReal(text, spec.pace.inside);
+        AppendReal(text, spec.pace.across);
     }
     if (!spec.members.empty())
     {

@@ -119,7 +119,8 @@ TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
         spec.pairBytes[pair] = pair % 3 == 1 ? bytes : bytes / static_cast<int64_t>(1 + pair % 4);
       }
       const bool folds = GetParam() == CollectiveAlgorithm::HalvingDoublingAllReduce ||
-                         GetParam() == CollectiveAlgorithm::HalvingReduceScatter;
+                         GetParam() == CollectiveAlgorithm::HalvingReduceScatter ||
+                         GetParam() == CollectiveAlgorithm::HopButterflyAllReduce;
       const double margin = folds ? 1.02 : 1;
       EXPECT_LE(static_cast<double>(star.Run(spec).total),
                 margin * static_cast<double>(ClosedFormTime(spec, star.path, transport)))
@@ -143,6 +144,39 @@ TEST_P(ClosedFormOf, TimesBeyondTheClocksRangeAreRefused) {
     EXPECT_EQ(MessageOf([&] { star.Run(spec, MakeFlowEngine); }), message);
     EXPECT_EQ(MessageOf([&] { ClosedFormTime(spec, star.path, Transport()); }), message);
   }
+}
+
+// What workers compute delays their next messages: N - 1 times in a ring, log2 N times in a
+// butterfly, of which the first has half of the bytes.
+TEST(HopsTime, ComputingDelaysTheNextHop) {
+  const Star star(4, 1'000'000'000, Transport());
+  for (const bool ring : {true, false}) {
+    CollectiveSpec spec = EvenSpec(
+        ring ? CollectiveAlgorithm::HopRingAllReduce : CollectiveAlgorithm::HopButterflyAllReduce,
+        star, 250);
+    const TimeNs without = ClosedFormTime(spec, star.path, Transport());
+    spec.hops.launch = 5000;
+    EXPECT_EQ(ClosedFormTime(spec, star.path, Transport()) - without, ring ? 15000 : 10000);
+    spec.hops.pace = 2;
+    EXPECT_EQ(ClosedFormTime(spec, star.path, Transport()) - without,
+              ring ? 3 * 7000 : 2 * 5000 + 2 * 3000);
+    spec.hops.factors = {1, 1, 2, 1};
+    EXPECT_EQ(ClosedFormTime(spec, star.path, Transport()) - without,
+              2 * (ring ? 3 * 7000 : 2 * 5000 + 2 * 3000));
+    spec.hops.factors.clear();
+    EXPECT_EQ(star.Run(spec).total, ClosedFormTime(spec, star.path, Transport()));
+  }
+}
+
+TEST(HopsTime, SlicesOverlapTransferAndComputing) {
+  const Star star(4, 1'000'000'000, Transport());
+  CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::HopRingAllReduce, star, 25'000);
+  spec.hops.pace = 8;  // as long as the wire takes
+  const TimeNs whole = star.Run(spec).total;
+  spec.slices.assign(4, {{25'000, 25'000, 25'000, 25'000}, {0, 0, 0, 0}});
+  const TimeNs cut = star.Run(spec).total;
+  EXPECT_LT(cut, 0.8 * static_cast<double>(whole));
+  EXPECT_GT(cut, 0.5 * static_cast<double>(whole));
 }
 
 // If N is not a power of two, messages to a worker that still receives a folded one would delay all

@@ -275,6 +275,49 @@ TEST(SparseTree, SumsGrowWithWhatTheyHold) {
   EXPECT_EQ((up[{0, 4}]), 300);
 }
 
+// Returns the bytes of the messages of a sum by hops, by sender and number.
+std::map<std::pair<int, uint64_t>, int64_t> HopsOf(const CollectiveSpec& spec) {
+  std::map<std::pair<int, uint64_t>, int64_t> sent;
+  Trial trial;
+  trial.on_send = [&](const Flow& flow) {
+    sent[{flow.source, flow.tag & 0xFFFFFFFFFFFF}] = flow.bytes;
+  };
+  trial.Run(spec, 3);
+  return sent;
+}
+
+// Three pieces of 100, 50 and none, with headers of 20 where there are any.
+TEST(Hops, RingSendsEachPieceOnceARound) {
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::HopRingAllReduce, 3, 150);
+  spec.slices = {{{100, 50, 0}, {20, 20, 0}}};
+  const std::map<std::pair<int, uint64_t>, int64_t> expected = {
+      {{0, 0}, 120}, {{1, 0}, 70}, {{2, 0}, 0},   {{0, 1}, 0},   {{1, 1}, 120}, {{2, 1}, 70},
+      {{0, 2}, 70},  {{1, 2}, 0},  {{2, 2}, 120}, {{0, 3}, 120}, {{1, 3}, 70},  {{2, 3}, 0}};
+  EXPECT_EQ(HopsOf(spec), expected);
+  EXPECT_EQ(BytesSent(spec), (std::vector<int64_t>{310, 260, 190}));
+}
+
+// Worker 4 of five gives all to worker 0; the others halve at distance 2, then 1.
+TEST(Hops, ButterflyHalvesFromFarToNearAndFoldsTheRest) {
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::HopButterflyAllReduce, 5, 150);
+  spec.slices = {{{80, 40, 20, 10}, {20, 20, 20, 20}}};
+  const std::map<std::pair<int, uint64_t>, int64_t> expected = {
+      {{4, 0}, 170}, {{0, 1}, 50},  {{1, 1}, 50},  {{2, 1}, 140}, {{3, 1}, 140}, {{0, 2}, 60},
+      {{1, 2}, 100}, {{2, 2}, 30},  {{3, 2}, 40},  {{0, 3}, 100}, {{1, 3}, 60},  {{2, 3}, 40},
+      {{3, 3}, 30},  {{0, 4}, 140}, {{1, 4}, 140}, {{2, 4}, 50},  {{3, 4}, 50},  {{0, 5}, 170}};
+  EXPECT_EQ(HopsOf(spec), expected);
+}
+
+TEST(Hops, RefuseOtherNumbersOfPieces) {
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::HopButterflyAllReduce, 5, 100);
+  spec.slices = {{{1, 2, 3, 4, 5}, {0, 0, 0, 0, 0}}};
+  EXPECT_NE(MessageOf([&] { CheckCollective(spec); }).find("got '5'; allowed: 4 for 5 workers"),
+            std::string::npos);
+  spec = AnySpec(CollectiveAlgorithm::RingAllReduce, 2, 100);
+  spec.slices = {{{1, 2}, {0, 0}}};
+  EXPECT_THROW(CheckCollective(spec), Error);
+}
+
 TEST(ScatterReduce, OwnersSendPartsOfTheRequantisedSum) {
   CollectiveSpec spec = AnySpec(CollectiveAlgorithm::ScatterReduceAllGather, 4, 0);
   spec.bytes = {400, 40, 4, 0};

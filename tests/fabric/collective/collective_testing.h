@@ -66,8 +66,10 @@ inline StepTiming TimeAlone(const CollectiveSpec& spec, EngineFactory engine,
 }
 
 inline bool MayDiffer(CollectiveAlgorithm algorithm) {
-  return (!CanCarry(algorithm, Payload::Sum) && !CanCarry(algorithm, Payload::ScatteredSum)) ||
-         CanCarry(algorithm, Payload::Concat);
+  const bool summed = CanCarry(algorithm, Payload::Sum) ||
+                      CanCarry(algorithm, Payload::ScatteredSum) ||
+                      CanCarry(algorithm, Payload::HopSum);
+  return !summed || CanCarry(algorithm, Payload::Concat);
 }
 
 using Endpoints = std::bitset<256>;
