@@ -7,6 +7,7 @@
 #include "compress/checks.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
+#include "compress/schemes/quantised_hops.h"
 #include "compress/schemes/requantise.h"
 #include "compress/schemes/ring_sum.h"
 
@@ -21,6 +22,7 @@ CodecExchange::CodecExchange(CodecExchangeSetup setup, const Unit& unit, int wor
     : ExchangeBase(setup.scheme, unit, workers, MemoryOf(setup.memory, setup.whole)),
       setup_(std::move(setup)),
       waiting_(workers),
+      own_(workers),
       values_(workers) {
   if (const SparseCodec* sparse = setup_.codec->Sparse()) {
     candidates_.emplace(*sparse, unit.numel, workers);
@@ -67,7 +69,9 @@ CodecStep CodecExchange::Current() const {
           .parameter = step().parameter,
           .active_workers = ActiveWorkers(),
           .selected = !step().candidates.empty() && !step().estimate,  // in Measure
-          .requantise = setup_.summing == Summing::kRequantise && !whole_,
+          .summing = SummingNow(),
+          .slice = setup_.slice,
+          .workers = workers(),
           .memory = MemoryOf(setup_.memory, setup_.whole)};
 }
 
@@ -102,11 +106,25 @@ Message CodecExchange::MakeMessage(int worker, std::span<const float> gradient) 
   if (!step().candidates.empty()) return ChosenMessage(worker);
   assert(static_cast<int64_t>(gradient.size()) == unit().numel);
   const Codec& codec = Active();
+  const auto order = HopOrderOf(SummingNow());
+  if (order) own_[worker] = memory().ErrorFed(worker, gradient);
   Message message = InPlugin(codec, "Encode", [&] {
     return memory().Encode(codec, worker, gradient, SenderContext(worker));
   });
   if (!codec.plugin().empty()) CheckPlugin(codec, message);
+  if (order) KeepFirst(*order, worker);
   return message;
+}
+
+// Errors of other values are those of hops, which have no owner.
+void CodecExchange::KeepFirst(HopOrder order, int worker) {
+  const std::span<float> residual = memory().MutableResidual(worker);
+  if (residual.empty()) return;
+  const auto pieces = HopRanges(unit().numel, OwnQuantiserCodec().quantiser().Bucket(),
+                                HopPieces(order, workers()));
+  const HopRange first = FirstHop(order, worker, workers(), pieces);
+  std::ranges::fill(residual.first(first.begin), 0.0f);
+  std::ranges::fill(residual.subspan(first.end), 0.0f);
 }
 
 // Checks that the length equals the one that the codec gave beforehand.
@@ -155,8 +173,13 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
 }
 
 // The work of finding values depends on the numbers of the first active worker's codec, and that of
-// packing them on how many there are. Both are described before messages travel.
+// packing them on how many there are. Both are described before messages travel. Hops add values
+// that no message has.
 void CodecExchange::WriteNotes(int worker, StateWriter& out) const {
+  if (HopOrderOf(setup_.summing)) {
+    out.Number(own_[worker].size());
+    out.Floats(own_[worker]);
+  }
   if (!Current().SendsLengths()) return;
   out.Number(static_cast<uint64_t>(values_[worker]));
   for (const double number : StateOf(worker).numbers) {
@@ -165,6 +188,9 @@ void CodecExchange::WriteNotes(int worker, StateWriter& out) const {
 }
 
 void CodecExchange::ReadNotes(int worker, StateReader& in) {
+  if (HopOrderOf(setup_.summing)) {
+    own_[worker] = in.Floats(in.Number("values of a worker", static_cast<uint64_t>(unit().numel)));
+  }
   if (!Current().SendsLengths()) return;
   values_[worker] = static_cast<int64_t>(in.Number("values of a message", kMaxUnitElements));
   for (double& number : StateOf(worker).numbers) number = std::bit_cast<double>(in.Number());
@@ -174,7 +200,8 @@ void CodecExchange::FinishCall() {
   assert(accumulated_ == ActiveWorkers());
   accumulated_ = 0;
   if (call_++ == kLengthsCall) return;
-  if (AddsByHops()) AddAlongRing();
+  if (SummingNow() == Summing::kHops) AddAlongRing();
+  if (const auto order = HopOrderOf(SummingNow())) AddAndEncodeAgain(*order);
   if (setup_.summing != Summing::kRequantise || whole_) return;
   cpu::Scale(sum_, 1.0f / divisor_);
   divisor_ = 1;
@@ -194,6 +221,23 @@ void CodecExchange::AddAlongRing() {
   }
   RingSum(*OwnQuantiserCodec().quantiser().Parts(), segments, sum_);
   for (Message& message : waiting_) message = {};
+}
+
+// Workers that are not active add zeros.
+void CodecExchange::AddAndEncodeAgain(HopOrder order) {
+  const std::vector<float> zeros(unit().numel);
+  std::vector<ByteSpan> messages;
+  std::vector<std::span<const float>> own;
+  for (int w = 0; w < workers(); ++w) {
+    messages.emplace_back(waiting_[w].bytes);
+    own.emplace_back(waiting_[w].bytes.empty() ? zeros : own_[w]);
+  }
+  const Quantiser& quantiser = OwnQuantiserCodec().quantiser();
+  const QuantiserHops coder(quantiser, SharedContext(), unit().numel, messages);
+  const auto pieces = HopRanges(unit().numel, coder.Block(), HopPieces(order, workers()));
+  GatherPieces(coder, pieces, ReduceByHops(order, coder, own, pieces), sum_);
+  for (Message& message : waiting_) message = {};
+  for (std::vector<float>& values : own_) values.clear();
 }
 
 void CodecExchange::Mean(std::span<float> out) const {

@@ -23,6 +23,7 @@ struct CodecExchangeSetup {
   MemoryOptions memory;
   bool whole = false;  // true: the unit is sent whole
   Summing summing = Summing::kPlain;
+  int64_t slice = 0;  // as in CodecStep
 };
 
 // Encodes, gathers or sums, and decodes the messages of one codec.
@@ -49,10 +50,17 @@ class CodecExchange : public ExchangeBase {
   const Codec& Active() const;
   CodecStep Current() const;
   int64_t WaitingValues() const;
-  // True if a ring adds this step's messages.
-  bool AddsByHops() const { return setup_.summing == Summing::kHops && !whole_; }
+  // Returns the way in which this step's messages become their sum.
+  Summing SummingNow() const { return whole_ ? Summing::kPlain : setup_.summing; }
+  // True if messages wait until all are there, and are then added by hops.
+  bool AddsByHops() const {
+    return SummingNow() == Summing::kHops || HopOrderOf(SummingNow()).has_value();
+  }
   const QuantiserCodec& OwnQuantiserCodec() const;
   void AddAlongRing();
+  void AddAndEncodeAgain(HopOrder order);
+  // Leaves the residual of what the worker sends first.
+  void KeepFirst(HopOrder order, int worker);
   Message MakeMessage(int worker, std::span<const float> gradient);
   void CheckPlugin(const Codec& codec, const Message& message) const;
   Message ChosenMessage(int worker);
@@ -64,12 +72,13 @@ class CodecExchange : public ExchangeBase {
   std::vector<float> sum_;  // sum of messages, as the codec adds them
   float divisor_ = 1;
   int call_ = kDone;
-  // Messages by worker: those between the calls, or those that a ring will add.
+  // Messages by worker: those between the calls, or those that hops will add.
   std::vector<Message> waiting_;
-  std::vector<int64_t> values_;   // values in them, by worker
-  std::vector<int64_t> lengths_;  // lengths as announced, in the order of active workers
-  int accumulated_ = 0;           // number of messages of this call so far
-  int64_t sent_ = 0;              // number of values in the messages accumulated so far
+  std::vector<std::vector<float>> own_;  // values that hops will add, by worker
+  std::vector<int64_t> values_;          // values in them, by worker
+  std::vector<int64_t> lengths_;         // lengths as announced, in the order of active workers
+  int accumulated_ = 0;                  // number of messages of this call so far
+  int64_t sent_ = 0;                     // number of values in the messages accumulated so far
 };
 
 // Returns the codec that sends all values as fp32.

@@ -13,17 +13,23 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kMemories = {"residual", "momentum"};
 constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
-constexpr std::array<std::string_view, 3> kReductions = {"gather", "requantise", "hop"};
+constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
+                                                         "butterfly"};
+constexpr std::array<std::string_view, 2> kFeedbacks = {"off", "first"};
+constexpr int64_t kLeastSlice = 1 << 10, kMostSlice = 1 << 30;
 constexpr double kLargestMomentum = 0.999999;
 constexpr double kLargestClip = 1e30;
 
-void CheckRequantises(const Codec& codec) {
+void CheckRequantises(const Codec& codec, const std::string& reduction) {
   const auto* quantiser = dynamic_cast<const QuantiserCodec*>(&codec);
   Unit one;
   one.numel = 1;
   const auto length = codec.MessageBytes(one, codec.Parameter().fallback);
-  if (quantiser != nullptr && quantiser->quantiser().Bucket() > 0 && length) return;
-  throw Error("reduction of " + std::string(codec.Name()), "requantise",
+  if (quantiser != nullptr && quantiser->quantiser().Bucket() > 0 &&
+      quantiser->quantiser().Parts() != nullptr && length) {
+    return;
+  }
+  throw Error("reduction of " + std::string(codec.Name()), reduction,
               "gather; sums are requantised for quantisers that work in buckets, of a fixed width");
 }
 
@@ -41,7 +47,9 @@ CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions&
     : codec_(std::move(codec)),
       options_(options),
       name_(name.empty() ? std::string(codec_->Name()) : std::move(name)) {
-  if (options_.summing == Summing::kRequantise) CheckRequantises(*codec_);
+  if (options_.summing == Summing::kRequantise || HopOrderOf(options_.summing)) {
+    CheckRequantises(*codec_, std::string(kReductions[static_cast<size_t>(options_.summing)]));
+  }
   if (options_.summing == Summing::kHops) CheckHops(*codec_);
 }
 
@@ -83,7 +91,9 @@ CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int active_wor
           .unit = unit,
           .parameter = parameter,
           .active_workers = active_workers,
-          .requantise = options_.summing == Summing::kRequantise && !whole,
+          .summing = whole ? Summing::kPlain : options_.summing,
+          .slice = options_.slice,
+          .workers = active_workers,
           .memory = MemoryOf(options_.memory, whole)};
 }
 
@@ -96,7 +106,8 @@ bool CodecScheme::Rounds() const {
 }
 
 bool CodecScheme::UsesErrorFeedback(double parameter) const {
-  return !Rounds() && codec_->AllowsErrorFeedback(parameter);
+  const bool sends_own = !HopOrderOf(options_.summing) || options_.first_feedback;
+  return !Rounds() && sends_own && codec_->AllowsErrorFeedback(parameter);
 }
 
 std::optional<double> CodecScheme::LocalClipNorm(int workers) const {
@@ -128,7 +139,8 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
                          .codec = codec_,
                          .memory = options_.memory,
                          .whole = !Compresses(unit, codec_->Parameter().fallback),
-                         .summing = options_.summing},
+                         .summing = options_.summing,
+                         .slice = options_.slice},
       unit, workers);
 }
 
@@ -151,9 +163,17 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
       {"masking", "on", "on, off", "set the momentum to 0 at the positions that were sent"},
       {"local_clip", "0", "0 to 1e30",
        "clip each worker's whole gradient to this norm / sqrt(workers); 0: no clipping"},
-      {"reduction", "gather", "gather, requantise, hop",
+      {"reduction", "gather", "gather, requantise, hop, ring, butterfly",
        "gather: every worker receives all messages; requantise: each worker averages a slice and "
-       "quantises it again; hop: a ring rounds each partial sum (fp16, bf16)"},
+       "quantises it again; hop: a ring rounds each partial sum (fp16, bf16); ring, butterfly: "
+       "each "
+       "partial sum is quantised again on its way (mx, qsgd, maxmin)"},
+      {"feedback", "off", "off, first",
+       "residuals with reduction=ring and butterfly: none, as nobody owns the errors of hops; or "
+       "that of the part of a worker's values that it sends first"},
+      {"slice", "8388608", "1024 to 1073741824",
+       "most bytes of a message with reduction=ring and butterfly; longer pieces are cut, and hops "
+       "of one part overlap the transfer of others"},
       {"where", "worker", "worker, after-mean, server, both",
        "what is compressed: each worker's gradient; their mean, after a dense all-reduce, which "
        "saves no bytes; the mean at a parameter server, in its answers; both each gradient and the "
@@ -182,8 +202,20 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.local_clip = reader.Number("local_clip", 0, kLargestClip);
   read.min_numel = reader.Integer("min_numel", 0, kMaxUnitElements);
   read.vectors = reader.Switch("vectors");
-  read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
   read.where = static_cast<Where>(reader.Choice("where", kPlaces));
+  read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
+  read.first_feedback = reader.Choice("feedback", kFeedbacks) == 1;
+  read.slice = reader.Integer("slice", kLeastSlice, kMostSlice);
+  if (HopOrderOf(read.summing)) {
+    if (read.where != Where::kWorker) {
+      throw Error("where", std::string(kPlaces[static_cast<size_t>(read.where)]),
+                  "worker with sums that are encoded at every hop");
+    }
+    if (momentum) throw Error("memory", "momentum", "residual with sums that hops encode again");
+    if (!read.first_feedback) read.memory.kind = MemoryKind::kNone;
+  } else if (read.first_feedback) {
+    throw Error("feedback", "first", "off without reduction=ring or butterfly");
+  }
   read.again = static_cast<Again>(reader.Choice("again", kAgain));
   if (read.again != Again::kOff && read.where != Where::kAfterMean) {
     throw Error("again", std::string(kAgain[static_cast<size_t>(read.again)]),

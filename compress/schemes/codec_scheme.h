@@ -13,7 +13,9 @@
 // second quantisation error.
 //
 // Sums by hops are those of a ring all-reduce in fp16 or bf16, which rounds every partial sum. The
-// arithmetic is a ring's, whatever algorithm the network is timed with.
+// arithmetic is a ring's, whatever algorithm the network is timed with. Quantisers that work in
+// buckets encode every partial sum again, along a ring or a butterfly (hop_sum.h), and the network
+// carries exactly these messages.
 #pragma once
 
 #include <memory>
@@ -37,6 +39,8 @@ struct CodecSchemeOptions {
   bool vectors = true;    // true: units of one dimension are compressed too
   Summing summing = Summing::kPlain;
   Where where = Where::kWorker;  // what is compressed (compressed_mean.h)
+  bool first_feedback = false;   // true: sums by hops keep residuals of first messages
+  int64_t slice = 8 << 20;       // most bytes of a message of sums by hops
   Again again = Again::kOff;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "compress/schemes/quantised_hops.h"
 #include "compress/schemes/requantise.h"
 
 namespace legacy {
@@ -20,6 +21,12 @@ void CheckCodecStep(const Codec& codec, double parameter, bool error_feedback) {
   }
 }
 
+std::optional<HopOrder> HopOrderOf(Summing summing) {
+  if (summing == Summing::kRing) return HopOrder::kRing;
+  if (summing == Summing::kButterfly) return HopOrder::kButterfly;
+  return std::nullopt;
+}
+
 CollectiveCall CodecStep::Lengths() const {
   CollectiveCall call;
   call.encode = EncodeWork();
@@ -30,9 +37,13 @@ CollectiveCall CodecStep::Messages(std::optional<int64_t> values) const {
   CollectiveCall call;
   call.encode = values ? PackWork(ElementsSent(values)) : EncodeWork();
   call.decode = DecodeWork(values);
-  if (requantise) {
+  if (summing == Summing::kRequantise) {
     call.reduction = Reduction::kRequantisedSum;
     call.collective = Collective::kAllReduce;
+  } else if (const auto order = HopOrderOf(summing)) {
+    call.reduction = Reduction::kHops;
+    call.collective = Collective::kAllReduce;
+    call.hops = QuantisedHops(codec, unit.numel, parameter, *order, workers, slice);
   } else if (codec.Linear(unit.numel, parameter)) {
     call.reduction = Reduction::kSum;
     call.collective = Collective::kAllReduce;
@@ -70,6 +81,10 @@ WorkList CodecStep::PackWork(int64_t count) const {
 WorkList CodecStep::EncodeWork() const {
   const int64_t count = codec.ElementsSent(unit.numel, parameter);
   WorkList work;
+  if (const auto order = HopOrderOf(summing)) {
+    const int64_t first = FirstHopSize(codec, unit.numel, *order, workers);
+    return FirstHopWork(codec, first, parameter, memory);
+  }
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);
   if (selected) {
@@ -91,7 +106,12 @@ WorkList CodecStep::EncodeWork() const {
 // their number of values depends on the data, `values` is that number in all messages together.
 WorkList CodecStep::DecodeWork(std::optional<int64_t> values) const {
   const int64_t numel = unit.numel;
-  if (requantise) return RequantiseWork(codec, numel, parameter, active_workers);
+  if (summing == Summing::kRequantise) {
+    return RequantiseWork(codec, numel, parameter, active_workers);
+  }
+  if (const auto order = HopOrderOf(summing)) {
+    return GatheredWork(codec, numel, parameter, HopPieces(*order, workers));
+  }
   WorkList work = WorkOf(codec, "DecodeWork", [&] { return codec.DecodeWork(numel, parameter); });
   if (codec.CountVaries(numel, parameter)) {
     work = codec.UnpackWork(values.value_or(codec.ElementsSent(numel, parameter) * active_workers));

@@ -21,7 +21,12 @@ enum class Summing : uint8_t {
   kPlain,       // all are decoded and added in fp32, in the workers' order
   kRequantise,  // by slices, whose owners quantise the mean again (requantise.h)
   kHops,        // along a ring, each partial sum rounded as the messages are (ring_sum.h)
+  kRing,        // along a ring, each partial sum encoded again (hop_sum.h)
+  kButterfly,   // along a butterfly, likewise
 };
+
+// Returns the order of sums that are encoded again at every hop; nothing for others.
+std::optional<HopOrder> HopOrderOf(Summing summing);
 
 // Plans one step of one unit.
 struct CodecStep {
@@ -31,8 +36,9 @@ struct CodecStep {
   int active_workers = 1;
   // True if selections were chosen before (Exchange::Choose).
   bool selected = false;
-  // True if sums are quantised again.
-  bool requantise = false;
+  Summing summing = Summing::kPlain;
+  int64_t slice = 0;  // most bytes of payload of a message of kRing and kButterfly
+  int workers = 1;    // all workers: those who are not active pass sums on
   // Memory of each worker for the unit.
   MemoryOptions memory = {.kind = MemoryKind::kNone};
   // Context of the first active worker, whose state determines the work.

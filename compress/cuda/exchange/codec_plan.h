@@ -34,6 +34,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   const auto lacks = [](const std::string& what) { return what + " has no kernels"; };
   if (options.summing == Summing::kRequantise) return lacks("reduction=requantise");
   if (options.summing == Summing::kHops) return lacks("reduction=hop");
+  if (HopOrderOf(options.summing)) return lacks("a reduction that encodes sums at every hop");
   const Quantiser* quantiser = nullptr;
   if (const auto* alone = dynamic_cast<const QuantiserCodec*>(&codec)) {
     quantiser = &alone->quantiser();

@@ -1,0 +1,47 @@
+// Sums by hops (hop_sum.h) of quantisers that work in buckets: mx, qsgd, maxmin. A message of a hop
+// is a header (CodecId::kSlice) and one segment of the quantiser for each piece.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "compress/quantiser.h"
+#include "compress/schemes/hop_sum.h"
+#include "compress/schemes/memory.h"
+
+namespace legacy {
+
+// Codes pieces by a quantiser. Each worker encodes each piece once, with draws of its own.
+class QuantiserHops : public HopCoder {
+ public:
+  // `messages` are the checked messages of all workers; empty ones have only zeros.
+  QuantiserHops(const Quantiser& quantiser, const CodecContext& context, int64_t numel,
+                std::span<const ByteSpan> messages)
+      : quantiser_(quantiser), context_(context), numel_(numel), messages_(messages) {}
+
+  int64_t Block() const override { return quantiser_.Bucket(); }
+  int64_t PayloadBytes(HopRange range) const override {
+    return *quantiser_.SegmentBytes(range.size(), context_.parameter);
+  }
+  void Own(int worker, HopRange range, std::span<float> values) const override;
+  Bytes Encode(int worker, int piece, HopRange range, std::span<const float> sums) const override;
+  void Decode(ByteSpan payload, HopRange range, std::span<float> sums) const override;
+
+ private:
+  const Quantiser& quantiser_;
+  const CodecContext context_;
+  int64_t numel_;
+  std::span<const ByteSpan> messages_;
+};
+
+// Returns what travels of a unit of a quantiser's codec.
+Hops QuantisedHops(const Codec& codec, int64_t numel, double parameter, HopOrder order, int workers,
+                   int64_t slice);
+// Returns the number of values that a worker encodes before the first hop: the largest of all.
+int64_t FirstHopSize(const Codec& codec, int64_t numel, HopOrder order, int workers);
+// Return the work of encoding these, and that of decoding all pieces of the sum.
+WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter,
+                      const MemoryOptions& memory);
+WorkList GatheredWork(const Codec& codec, int64_t numel, double parameter, int pieces);
+
+}  // namespace legacy
