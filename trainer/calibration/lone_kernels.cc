@@ -14,7 +14,7 @@
 #include "compress/gradients/gradients.h"
 #include "compress/policies/knapsack.h"
 #include "compress/schemes/codec_exchange.h"
-#include "compress/schemes/low_rank.h"
+#include "compress/schemes/matrices/low_rank.h"
 #include "trainer/clock/profile.h"
 #include "trainer/optimizer.h"
 

@@ -9,7 +9,7 @@
 #include "compress/cuda/exchange/codec_exchange.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
 #include "compress/model_exchange.h"
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 namespace legacy::cuda {
 

@@ -1,4 +1,4 @@
-// PowerSGD (compress/schemes/powersgd.h) on a GPU: one step handles all matrices of a model.
+// PowerSGD (compress/schemes/matrices/powersgd.h) on a GPU: one step handles all matrices of a model.
 // Messages have the CPU's layout, and units that are sent whole have the CPU's bits. Factors are
 // summed in another order. With u = 2^-24:
 //
@@ -22,7 +22,7 @@
 #include "compress/cuda/device/stream_device.h"
 #include "compress/cuda/kernels/transforms/powersgd_products.h"
 #include "compress/model_exchange.h"
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 namespace legacy::cuda {
 

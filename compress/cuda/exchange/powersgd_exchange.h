@@ -1,4 +1,4 @@
-// The exchange of PowerSGD (schemes/powersgd_exchange.h) for all units of a model on a device; see
+// The exchange of PowerSGD (schemes/matrices/powersgd_exchange.h) for all units of a model on a device; see
 // powersgd.h.
 //
 //   Encode    M = g + r                             one launch a worker

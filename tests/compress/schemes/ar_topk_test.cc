@@ -1,4 +1,4 @@
-#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/sparse/ar_topk.h"
 
 #include <gtest/gtest.h>
 

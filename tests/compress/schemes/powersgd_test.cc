@@ -1,4 +1,4 @@
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Gram-Schmidt orthonormalisation of many small bases at once (Orthonormalise of
-// schemes/low_rank.h), with a block for each basis.
+// schemes/matrices/low_rank.h), with a block for each basis.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "compress/cuda/device/block.h"
-#include "compress/schemes/low_rank.h"
+#include "compress/schemes/matrices/low_rank.h"
 
 namespace legacy::cuda {
 

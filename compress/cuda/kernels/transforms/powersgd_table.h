@@ -15,7 +15,7 @@
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
 #include "compress/cuda/kernels/transforms/powersgd_products.h"
 #include "compress/message.h"
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 namespace legacy::cuda {
 

@@ -1,4 +1,4 @@
-#include "compress/schemes/powersgd_exchange.h"
+#include "compress/schemes/matrices/powersgd_exchange.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,4 +1,4 @@
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 #include <algorithm>
 
@@ -6,22 +6,20 @@
 #include "compress/codec.h"
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
-#include "compress/schemes/powersgd_exchange.h"
+#include "compress/schemes/matrices/powersgd_exchange.h"
 
 namespace legacy {
 namespace {
 
 constexpr double kLargestRate = 1e6;
 
-// Returns the work of `count` products that read or write a matrix of `numel` elements: their
-// multiply-adds, and the memory traffic that these do not hide.
+}  // namespace
+
 WorkList ProductWork(const Work& products, int64_t numel, int64_t count) {
   const auto hidden =
       static_cast<int64_t>(kMultiplyAddBytes * static_cast<double>(products.elements));
   return {products, Moved(4 * numel * count - hidden)};
 }
-
-}  // namespace
 
 MatrixShape MatrixOf(const Unit& unit) {
   if (unit.shape.size() < 2 || unit.shape.front() == 0) return {1, unit.numel};

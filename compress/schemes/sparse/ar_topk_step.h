@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/sparse/ar_topk.h"
 
 namespace legacy {
 

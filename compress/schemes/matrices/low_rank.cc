@@ -1,4 +1,4 @@
-#include "compress/schemes/low_rank.h"
+#include "compress/schemes/matrices/low_rank.h"
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compress/schemes/exchange_base.h"
-#include "compress/schemes/powersgd.h"
+#include "compress/schemes/matrices/powersgd.h"
 
 namespace legacy {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "compress/schemes/ar_topk_step.h"
+#include "compress/schemes/sparse/ar_topk_step.h"
 #include "compress/schemes/exchange_base.h"
 
 namespace legacy {

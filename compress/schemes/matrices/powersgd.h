@@ -16,7 +16,7 @@
 #pragma once
 
 #include "compress/exchange.h"
-#include "compress/schemes/low_rank.h"
+#include "compress/schemes/matrices/low_rank.h"
 #include "compress/schemes/memory.h"
 
 namespace legacy {
@@ -69,6 +69,10 @@ class PowerSgdScheme : public Scheme {
 
 // Returns a unit's matrix; a unit of one dimension is a single row.
 MatrixShape MatrixOf(const Unit& unit);
+
+// Returns the work of `count` products that read or write a matrix of `numel` elements: their
+// multiply-adds, and the memory traffic that these do not hide.
+WorkList ProductWork(const Work& products, int64_t numel, int64_t count);
 
 inline constexpr int64_t kLargestRank = 64;
 

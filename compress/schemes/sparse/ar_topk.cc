@@ -1,4 +1,4 @@
-#include "compress/schemes/ar_topk.h"
+#include "compress/schemes/sparse/ar_topk.h"
 
 #include <array>
 
@@ -6,8 +6,8 @@
 #include "compress/codecs/sparse_codec.h"
 #include "compress/density.h"
 #include "compress/exchange.h"
-#include "compress/schemes/ar_topk_exchange.h"
-#include "compress/schemes/ar_topk_step.h"
+#include "compress/schemes/sparse/ar_topk_exchange.h"
+#include "compress/schemes/sparse/ar_topk_step.h"
 
 namespace legacy {
 namespace {

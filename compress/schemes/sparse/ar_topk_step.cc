@@ -1,4 +1,4 @@
-#include "compress/schemes/ar_topk_step.h"
+#include "compress/schemes/sparse/ar_topk_step.h"
 
 #include "compress/codecs/sparse_codec.h"
 #include "compress/density.h"

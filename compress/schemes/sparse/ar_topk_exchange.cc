@@ -1,4 +1,4 @@
-#include "compress/schemes/ar_topk_exchange.h"
+#include "compress/schemes/sparse/ar_topk_exchange.h"
 
 #include <algorithm>
 #include <bit>
