@@ -1,6 +1,7 @@
 #include "compress/exchange.h"
 
 #include <numeric>
+#include <string>
 
 #include "base/error.h"
 
@@ -15,6 +16,23 @@ SentCall Unsent(const CollectiveCall& call, int workers) {
   sent.serve.clear();
   AddWork(call.serve, sent.serve);
   return sent;
+}
+
+void SetSent(int worker, int64_t bytes, std::span<const int64_t> parts, std::span<const int> active,
+             SentCall& call) {
+  call.bytes[static_cast<size_t>(worker)] = bytes;
+  if (call.collective != Collective::kAllToAll || parts.empty()) return;
+  if (parts.size() != active.size() ||
+      std::accumulate(parts.begin(), parts.end(), int64_t{0}) != bytes) {
+    throw Error("parts of a message: they do not add up to its " + std::to_string(bytes) +
+                " bytes for " + std::to_string(active.size()) + " workers");
+  }
+  const size_t workers = call.bytes.size();
+  call.pair_bytes.resize(workers * workers);
+  for (size_t i = 0; i < active.size(); ++i) {
+    call.pair_bytes[static_cast<size_t>(worker) * workers + static_cast<size_t>(active[i])] +=
+        parts[i];
+  }
 }
 
 std::vector<int> StepInfo::ActiveWorkers(int workers) const {

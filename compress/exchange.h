@@ -41,7 +41,12 @@ enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum, kS
 
 // The operation that carries the payloads. The fabric chooses its algorithm (ring, tree, parameter
 // server).
-enum class Collective : uint8_t { kAllReduce, kAllGather, kBroadcast };
+enum class Collective : uint8_t {
+  kAllReduce,
+  kAllGather,
+  kBroadcast,
+  kAllToAll,  // each worker has a part for each of the others (Exchange::PartBytes)
+};
 
 // The way of partial sums from worker to worker (schemes/hop_sum.h).
 enum class HopOrder : uint8_t { kRing, kButterfly };
@@ -84,14 +89,23 @@ struct CollectiveCall {
 struct PlannedCall {
   CollectiveCall call;
   int64_t bytes = 0;  // length of each active worker's message; in a broadcast, of the root's only
+  // All-to-all: the bytes of a message that are for each active worker, if they are not equal.
+  std::vector<int64_t> parts = {};
 };
 
 // A collective call with the lengths of its messages.
 struct SentCall : CollectiveCall {
   std::vector<int64_t> bytes;  // length of each worker's message; 0 if a worker sends nothing
+  // All-to-all: for N workers, the bytes from s to d at s N + d; if empty, every worker's message
+  // has equal parts.
+  std::vector<int64_t> pair_bytes = {};
 };
 // Returns a call before any worker has sent: lengths are 0. Work of equal kernels is added up.
 SentCall Unsent(const CollectiveCall& call, int workers);
+// Writes the length of a worker's message, and in an all-to-all those of its parts for the `active`
+// workers. Throws Error if parts do not add up to the message.
+void SetSent(int worker, int64_t bytes, std::span<const int64_t> parts, std::span<const int> active,
+             SentCall& call);
 
 // The workers' estimate of their network and devices: a message of b bytes to a neighbour takes
 // latency_seconds + b * seconds_per_byte.
@@ -172,6 +186,13 @@ class Exchange {
   // Takes an active worker's message as received; workers come in ascending order. Throws Error for
   // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
+  // Returns the bytes of a worker's message of an all-to-all that are for each active worker, in
+  // ascending order; their sum is the message's length. It is called after all workers have
+  // encoded.
+  virtual std::vector<int64_t> PartBytes([[maybe_unused]] int worker,
+                                         [[maybe_unused]] ByteSpan message) const {
+    return {};
+  }
   // Append and take what the descriptions of calls (CollectiveCall) need of a worker besides its
   // messages, such as the number of values that wait for the next call. Processes that simulate
   // other workers get these notes with the messages; no network carries them.
@@ -187,6 +208,10 @@ class Exchange {
   // error-fed form e, if the scheme compresses the mean (SchemeTraits); valid after the first call.
   virtual std::span<const float> Averaged() const { return {}; }
   virtual std::span<const float> AveragedFed() const { return {}; }
+
+  // Returns what receivers know of the mean before a step, to which they add the mean of what is
+  // compressed (schemes/ef21.h). It is empty if they add to nothing.
+  virtual std::span<const float> Known() const { return {}; }
 
   // Returns the number of values that one active worker sends in this step, by which the element
   // ratio divides. It is valid after the last collective call.
@@ -239,6 +264,8 @@ struct SchemeTraits {
   bool needs_server = false;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
+  // True if these are SchemeOptions::dense_start and more, so that nothing else starts so.
+  bool starts_dense = false;
   // The factor on each worker's residual before it is added to the next gradient.
   double residual_decay = 1;
   // The step from which workers exchange the momentum of Adam instead of gradients, and keep its
@@ -308,6 +335,9 @@ struct SchemeOptions {
   // The factor on residuals before the next gradient is added (0 to 1). MakeScheme takes it from
   // the text.
   double residual_decay = 1;
+  // The number of first steps that send everything whole. MakeScheme takes it from the text;
+  // schemes that start in their own way read it (schemes/ef21.h).
+  int64_t dense_start = 0;
 };
 
 // A row of SchemeTable().

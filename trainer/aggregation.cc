@@ -183,6 +183,7 @@ void Aggregation::Finish(float* mean) {
     for (const SentCall& sent : exchange_->Calls(static_cast<int>(u))) {
       SentCall& call = records_[u].calls.emplace_back(Unsent(sent, workers_));
       call.bytes = sent.bytes;
+      call.pair_bytes = sent.pair_bytes;
     }
     records_[u].elements = exchange_->ElementsSent(static_cast<int>(u));
   }

@@ -190,7 +190,13 @@ void HostModelExchange::OpenCall(UnitState& unit) {
 void HostModelExchange::CountBytes() {
   for (UnitState& unit : units_) {
     if (!unit.open) continue;
-    for (const int w : active_workers_) unit.calls.back().bytes[w] = unit.messages[w].size();
+    const bool parts = unit.calls.back().collective == Collective::kAllToAll;
+    for (const int w : active_workers_) {
+      const Message& message = unit.messages[w];
+      SetSent(w, message.size(),
+              parts ? unit.exchange->PartBytes(w, message.bytes) : std::vector<int64_t>(),
+              active_workers_, unit.calls.back());
+    }
   }
 }
 

@@ -137,13 +137,14 @@ Outlook Flexible::CostsOf(uint8_t option) const {
     const auto calls =
         context().scheme->ExpectedCalls(unit, grid().Parameter(u, option), context().workers, link);
     for (size_t i = 0; i < calls->size(); ++i) {
-      const auto& [call, bytes] = calls->at(i);
+      const PlannedCall& planned = calls->at(i);
+      const CollectiveCall& call = planned.call;
       Joint& joint = joints[{i, call.collective, call.reduction}];
       joint.planned.call.collective = call.collective;
       joint.planned.call.reduction = call.reduction;
       JoinWork(call.encode, joint.planned.call.encode);
       JoinWork(call.decode, joint.planned.call.decode);
-      joint.planned.bytes += bytes;
+      joint.planned.bytes += planned.bytes;
       joint.elements += unit.numel;
     }
   }

@@ -16,6 +16,8 @@ double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t
   switch (call.collective) {
     case Collective::kAllReduce:
       return 2 * (workers - 1) * (link.latency_seconds + transfer / workers);
+    case Collective::kAllToAll:
+      return link.latency_seconds + (workers - 1) * transfer / workers;
     case Collective::kBroadcast:
       return std::log2(workers) * (link.latency_seconds + transfer);
     default:
@@ -26,10 +28,11 @@ double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t
 double CallsSeconds(const LinkEstimate& link, std::span<const PlannedCall> calls, int64_t elements,
                     int active_workers) {
   double seconds = 0;
-  for (const auto& [call, bytes] : calls) {
+  for (const PlannedCall& planned : calls) {
+    const CollectiveCall& call = planned.call;
     const bool one_sends = call.collective == Collective::kBroadcast;
-    std::vector<int64_t> all(static_cast<size_t>(active_workers), one_sends ? 0 : bytes);
-    all[static_cast<size_t>(call.root)] = bytes;
+    std::vector<int64_t> all(static_cast<size_t>(active_workers), one_sends ? 0 : planned.bytes);
+    all[static_cast<size_t>(call.root)] = planned.bytes;
     seconds += CallSeconds(link, call, elements, all);
   }
   return seconds;

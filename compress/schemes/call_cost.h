@@ -15,6 +15,7 @@ namespace legacy {
 //   all-gather, ring    (N - 1) (a + M b)
 //   all-reduce, ring    2 (N - 1) (a + M b / N)
 //   broadcast, tree     log2 N (a + M b)
+//   all-to-all          a + (N - 1) M b / N
 double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes);
 

@@ -102,13 +102,13 @@ void Fields(Archive& archive, CollectiveCall& c) {
 
 template <class Archive>
 void Fields(Archive& archive, PlannedCall& c) {
-  auto& [call, bytes] = c;
-  archive(call, bytes);
+  auto& [call, bytes, parts] = c;
+  archive(call, bytes, parts);
 }
 
 template <class Archive>
 void Fields(Archive& archive, SentCall& c) {
-  archive(static_cast<CollectiveCall&>(c), c.bytes);
+  archive(static_cast<CollectiveCall&>(c), c.bytes, c.pair_bytes);
 }
 
 template <class Archive>

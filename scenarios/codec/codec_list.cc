@@ -56,6 +56,8 @@ std::string CollectiveText(const Scheme& scheme, const Unit& unit) {
       return "all-reduce";
     case Collective::kBroadcast:
       return "broadcast";
+    case Collective::kAllToAll:
+      return "all-to-all";
     default:
       return "all-gather";
   }

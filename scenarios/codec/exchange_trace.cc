@@ -26,7 +26,7 @@ ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float
       exchange.Accumulate(w, message);
       trace.decode_seconds += watch.Seconds();
     };
-    trace.calls.push_back(RunCall(*call, workers, encode, accumulate));
+    trace.calls.push_back(RunCall(*call, workers, encode, accumulate, &exchange));
     const Stopwatch watch;
     exchange.FinishCall();
     trace.decode_seconds += watch.Seconds();

@@ -24,16 +24,23 @@ ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float
                        int64_t numel);
 
 // Runs one collective call. `encode` makes the messages and `accumulate` receives them, in the
-// order of the workers.
+// order of the workers. `exchange`, if the call is that of one, knows the parts of an all-to-all.
 template <typename Encode, typename Accumulate>
-SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate) {
+SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate,
+                 const Exchange* exchange = nullptr) {
   SentCall work = Unsent(call, workers);
   std::vector<Message> messages;
-  for (int w = 0; w < workers; ++w) messages.push_back(encode(w));
+  std::vector<int> all;
   for (int w = 0; w < workers; ++w) {
-    accumulate(w, messages[static_cast<size_t>(w)].bytes);
-    work.bytes[static_cast<size_t>(w)] = messages[static_cast<size_t>(w)].size();
+    messages.push_back(encode(w));
+    all.push_back(w);
   }
+  for (const int w : all) {
+    const Message& message = messages[static_cast<size_t>(w)];
+    SetSent(w, message.size(),
+            exchange ? exchange->PartBytes(w, message.bytes) : std::vector<int64_t>(), all, work);
+  }
+  for (const int w : all) accumulate(w, messages[static_cast<size_t>(w)].bytes);
   return work;
 }
 

@@ -102,6 +102,19 @@ class RankClock : public StepClock {
   std::vector<double> before_, meanwhile_;
 };
 
+// Orders the bytes from each client to each by their ranks.
+void PermutePairs(const std::vector<int>& order, std::vector<int64_t>& pairs) {
+  if (pairs.empty()) return;
+  const size_t clients = order.size();
+  std::vector<int64_t> ranked;
+  for (const int from : order) {
+    for (const int to : order) {
+      ranked.push_back(pairs.at(static_cast<size_t>(from) * clients + static_cast<size_t>(to)));
+    }
+  }
+  pairs = std::move(ranked);
+}
+
 // Returns the work with the clients in the order of their ranks.
 StepWork ByRank(StepWork work, const std::vector<int>& order) {
   const auto permute = [&](std::vector<int64_t>& values) {
@@ -113,6 +126,7 @@ StepWork ByRank(StepWork work, const std::vector<int>& order) {
   for (BucketWork& bucket : work.buckets) {
     for (SentCall& call : bucket.calls) {
       permute(call.bytes);
+      PermutePairs(order, call.pair_bytes);
       call.root = static_cast<int>(std::ranges::find(order, call.root) - order.begin());
     }
   }
@@ -147,7 +161,10 @@ class TrainedRounds : public ExchangeRun {
     work_ = ByRank(left_.front(), network().Order());
     left_ = left_.subspan(1);
     for (BucketWork& bucket : work_.buckets) {
-      for (SentCall& call : bucket.calls) Scale(call.bytes);
+      for (SentCall& call : bucket.calls) {
+        Scale(call.bytes);
+        Scale(call.pair_bytes);
+      }
     }
     clock_.Take(work_);
     priced_ = clock_.Price(work_, {});

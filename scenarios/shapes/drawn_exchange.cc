@@ -214,11 +214,15 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
   while (const std::optional<CollectiveCall> call = exchange.NextCall()) {
     const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
     const bool broadcast = call->collective == Collective::kBroadcast;
+    std::vector<int64_t> parts;
+    if (call->collective == Collective::kAllToAll) {
+      parts = exchange.PartBytes(sender, message.bytes);
+    }
     for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
       GiveUpIfLate();
       exchange.Accumulate(sender, message.bytes);
     }
-    sent.calls.push_back({*call, message.size()});
+    sent.calls.push_back({*call, message.size(), std::move(parts)});
     exchange.FinishCall();
   }
   sent.elements = exchange.ElementsSent();
@@ -231,8 +235,12 @@ std::vector<SentCall> DrawnExchange::Calls(int unit) const {
     SentCall& sent =
         calls.emplace_back(SentCall{one.call, std::vector<int64_t>(static_cast<size_t>(workers_))});
     const bool broadcast = one.call.collective == Collective::kBroadcast;
+    std::vector<int64_t> parts = one.parts;
     for (const int worker : active_workers_) {
-      if (!broadcast || worker == one.call.root) sent.bytes[worker] = one.bytes;
+      if (broadcast && worker != one.call.root) continue;
+      SetSent(worker, one.bytes, parts, active_workers_, sent);
+      // The sender is the first: its own part is first, and the next worker's is second.
+      if (!parts.empty()) std::rotate(parts.rbegin(), parts.rbegin() + 1, parts.rend());
     }
   }
   return calls;

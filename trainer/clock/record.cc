@@ -23,7 +23,7 @@ constexpr Allowed kBatch = {1, 1 << 20};
 constexpr Allowed kSteps = {0, int64_t{1} << 40};
 
 // By enumerator.
-constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast"};
+constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast", "all-to-all"};
 constexpr std::array kReductions = {"concat",          "sum",    "max", "vote",
                                     "requantised-sum", "served", "hops"};
 constexpr std::array kHopOrders = {"ring", "butterfly"};
@@ -121,6 +121,11 @@ void RecordFields(Line& line, SentCall& call, int workers) {
                                                       std::to_string(call.bytes.size()) +
                                                       " messages; allowed: one of each of the " +
                                                       std::to_string(workers) + " workers");
+  if (line.Has("pairs", !call.pair_bytes.empty())) {
+    line.Field("pairs", call.pair_bytes);
+    line.Require(std::ssize(call.pair_bytes) == int64_t{workers} * workers,
+                 "pairs: bytes from each worker to each are wanted");
+  }
   line.Rows("encode", call.encode);
   line.Rows("decode", call.decode);
   line.Optional("pull", call.pull);

@@ -11,6 +11,7 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
                     [](const SentCall& x, const SentCall& y) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
                              x.root == y.root && x.pull.has_value() == y.pull.has_value() &&
+                             x.pair_bytes.size() == y.pair_bytes.size() &&
                              x.hops.has_value() == y.hops.has_value() &&
                              (!x.hops || x.hops->order == y.hops->order);
                     });
@@ -37,6 +38,7 @@ void AddHops(const Hops& hops, Hops& total) {
 void AddCall(const SentCall& call, SentCall& total) {
   assert(call.bytes.size() == total.bytes.size());
   for (size_t w = 0; w < call.bytes.size(); ++w) total.bytes[w] += call.bytes[w];
+  for (size_t p = 0; p < call.pair_bytes.size(); ++p) total.pair_bytes[p] += call.pair_bytes[p];
   JoinWork(call.encode, total.encode);
   JoinWork(call.decode, total.decode);
   JoinWork(call.serve, total.serve);

@@ -35,6 +35,9 @@ std::vector<CollectiveAlgorithm> Candidates(Payload payload, const TransferOptio
 CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const CollectiveSpec& spec,
                                   Collective collective, Payload payload) {
   if (collective == Collective::kBroadcast) return CollectiveAlgorithm::Broadcast;
+  if (collective == Collective::kAllToAll) {
+    return spec.pairBytes.empty() ? CollectiveAlgorithm::AllToAll : CollectiveAlgorithm::AllToAllV;
+  }
   // Only in this algorithm do the owners of shards quantise their sums again.
   if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
   // The scheme says along which way its sums go.
@@ -70,6 +73,7 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
 // Returns what the network must do with a collective call's messages.
 Payload PayloadOf(const SentCall& call) {
   if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
+  if (call.collective == Collective::kAllToAll) return Payload::Exchange;
   if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
   if (call.reduction == Reduction::kHops) return Payload::HopSum;
   return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
@@ -183,8 +187,12 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   const Payload payload = PayloadOf(call);
   if (options.transfer != Transfer::kPeers) {
     if (payload == Payload::HopSum) {
-      throw Error("aggregation", "a parameter server",
+      throw Error("network.aggregation", "parameter-server",
                   "collective; sums that are encoded at every hop have no server");
+    }
+    if (call.collective == Collective::kAllToAll) {
+      throw Error("network.aggregation", "parameter-server",
+                  "collective, as each worker has another message for each of the others");
     }
     const bool sharded = options.transfer == Transfer::kShardedParameterServer;
     spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
@@ -199,6 +207,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
     std::fill(spec.bytes.begin(), spec.bytes.end(),
               *std::max_element(spec.bytes.begin(), spec.bytes.end()));
   }
+  spec.pairBytes = call.pair_bytes;
   spec.group = options.group;
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;

@@ -287,6 +287,19 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
   SentCall gather;
   gather.bytes = {10, 20, 30};  // no power of two
   EXPECT_EQ(CollectiveOf(options, gather, 100).algorithm, CollectiveAlgorithm::DirectAllGather);
+  // The bytes of each pair travel; without them, parts are equal.
+  SentCall exchange;
+  exchange.collective = Collective::kAllToAll;
+  exchange.bytes = {8, 8};
+  EXPECT_EQ(CollectiveOf(options, exchange, 100).algorithm, CollectiveAlgorithm::AllToAll);
+  exchange.pair_bytes = {1, 7, 3, 5};
+  const fabric::CollectiveSpec spec = CollectiveOf(options, exchange, 100);
+  EXPECT_EQ(spec.algorithm, CollectiveAlgorithm::AllToAllV);
+  EXPECT_EQ(fabric::BytesSent(spec), (std::vector<int64_t>{7, 3}));
+  EXPECT_NE(MessageOf([&] {
+              CollectiveOf({.transfer = Transfer::kParameterServer}, exchange, 100);
+            }).find("collective"),
+            std::string::npos);
   options.transfer = Transfer::kShardedParameterServer;
   options.servers = 3;
   EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));

@@ -9,8 +9,8 @@
 
 namespace legacy {
 
-// Returns a step of two workers with one bucket of two layers and two collective calls, the second
-// of `bytes`.
+// Returns a step of two workers with one bucket of two layers and three collective calls, the
+// second of `bytes`.
 inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   StepWork work;
   work.step = step;
@@ -27,7 +27,11 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   second.encode = {{"topk.encode", 30, 2}, {"qsgd.encode", 30, 4, 2, 8}};
   work.whole_gradient = {{"clip", 30, 1}};
   second.decode = {{"sparse.decode", 5, 1}};
-  work.buckets = {{{1, 0}, 30, {first, second}}};
+  SentCall third;
+  third.collective = Collective::kAllToAll;
+  third.bytes = {7, 3};
+  third.pair_bytes = {2, 5, 3, 0};
+  work.buckets = {{{1, 0}, 30, {first, second, third}}};
   return work;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+
 namespace legacy::step_work_test {
 namespace {
 
@@ -48,6 +50,31 @@ TEST(StepWork, UnitsOfOneStructureTravelTogether) {
   const StepWork step{.workers = 2, .batch_size = 1, .buckets = merged};
   EXPECT_EQ(step.MessageBytes(0), 36);
   EXPECT_EQ(step.MessageBytes(1), 47);
+}
+
+TEST(StepWork, PartsOfAllToAllsAreAddedPairByPair) {
+  std::vector<BucketWork> units;
+  for (const int64_t bytes : {10, 20}) {
+    SentCall call;
+    call.collective = Collective::kAllToAll;
+    call.bytes.resize(3);
+    // Worker 1 is not active.
+    const std::vector<int> active = {0, 2};
+    SetSent(0, bytes, std::vector<int64_t>{1, bytes - 1}, active, call);
+    SetSent(2, 5, std::vector<int64_t>{5, 0}, active, call);
+    EXPECT_EQ(call.pair_bytes, (std::vector<int64_t>{1, 0, bytes - 1, 0, 0, 0, 5, 0, 0}));
+    EXPECT_THROW(SetSent(0, 6, std::vector<int64_t>{5, 0}, active, call), Error);
+    EXPECT_THROW(SetSent(0, 6, std::vector<int64_t>{6}, active, call), Error);
+    units.push_back(Unit(static_cast<int>(units.size()), 10, {call}));
+  }
+  SentCall equal;  // without parts
+  equal.collective = Collective::kAllToAll;
+  equal.bytes = {4, 0, 4};
+  units.push_back(Unit(2, 10, {equal}));
+  const std::vector<BucketWork> merged = MergeUnits(units);
+  ASSERT_EQ(merged.size(), 2u);
+  EXPECT_EQ(merged[0].calls[0].bytes, (std::vector<int64_t>{30, 0, 10}));
+  EXPECT_EQ(merged[0].calls[0].pair_bytes, (std::vector<int64_t>{2, 0, 28, 0, 0, 0, 10, 0, 0}));
 }
 
 TEST(StepWork, UnitsThatAreNotAlikeShareNoLaunches) {
