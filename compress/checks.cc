@@ -30,6 +30,16 @@ void CheckFinite(std::span<const float> values, uint32_t unit) {
               FormatNumber(values[*found]), "finite numbers");
 }
 
+float CheckedMagnitude(std::span<const float> values, float most, uint32_t unit,
+                       std::string_view codec) {
+  const float largest = cpu::AbsMax(values);
+  if (largest <= most) return largest;
+  CheckFinite(values, unit);
+  throw Error("gradient of unit " + std::to_string(unit) + ", largest magnitude",
+              FormatNumber(largest),
+              "at most " + FormatNumber(most) + " with codec " + std::string(codec));
+}
+
 uint32_t CheckedNumel(std::span<const float> values) {
   if (static_cast<int64_t>(values.size()) <= kMaxUnitElements) {
     return static_cast<uint32_t>(values.size());
@@ -49,6 +59,25 @@ ByteSpan CheckedPayload(ByteSpan message, const Header& expected) {
   return message.subspan(HeaderBytes(header.values));
 }
 
+ByteSpan CheckedPayload(ByteSpan message, const ExtendedHeader& expected) {
+  const ExtendedHeader header = ReadExtendedHeader(message);
+  CheckField("index coding", static_cast<int>(header.header.index),
+             static_cast<int>(expected.header.index));
+  CheckField("unit", header.header.unit, expected.header.unit);
+  CheckField("elements", header.header.numel, expected.header.numel);
+  CheckField("values", header.header.count, expected.header.count);
+  CheckField("method", static_cast<int>(header.method), static_cast<int>(expected.method));
+  CheckField("value type", header.values, expected.values);
+  CheckField("parameter", header.parameter, expected.parameter);
+  return message.subspan(kExtendedHeaderBytes);
+}
+
+ByteSpan CheckedPayload(ByteSpan message, const ExtendedHeader& expected, int64_t payload) {
+  const ByteSpan segment = CheckedPayload(message, expected);
+  CheckLength(segment, payload);
+  return segment;
+}
+
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload) {
   const ByteSpan segment = CheckedPayload(message, expected);
   CheckLength(segment, payload);
@@ -63,6 +92,13 @@ Message StartMessage(const Header& header, int64_t payload) {
   Message message;
   message.bytes.reserve(HeaderBytes(header.values) + payload);
   WriteHeader(header, message.bytes);
+  return message;
+}
+
+Message StartMessage(const ExtendedHeader& header, int64_t payload) {
+  Message message;
+  message.bytes.reserve(kExtendedHeaderBytes + payload);
+  WriteExtendedHeader(header, message.bytes);
   return message;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 #include "compress/codec.h"
 
@@ -11,6 +12,11 @@ namespace legacy {
 
 // Throws Error naming unit and element if a value is NaN or infinite.
 void CheckFinite(std::span<const float> values, uint32_t unit);
+
+// Returns the largest magnitude. Throws Error if one is above `most`, as sums over it could
+// overflow, or not finite.
+float CheckedMagnitude(std::span<const float> values, float most, uint32_t unit,
+                       std::string_view codec);
 
 // Returns the number of values. Throws Error if a message cannot count that many.
 uint32_t CheckedNumel(std::span<const float> values);
@@ -20,11 +26,15 @@ uint32_t CheckedNumel(std::span<const float> values);
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected, int64_t payload);
 // Checks messages whose length depends on the data.
 ByteSpan CheckedPayload(ByteSpan message, const Header& expected);
+// Do the same for messages with an extended header.
+ByteSpan CheckedPayload(ByteSpan message, const ExtendedHeader& expected, int64_t payload);
+ByteSpan CheckedPayload(ByteSpan message, const ExtendedHeader& expected);
 // Throws Error unless `segment` is exactly `length` bytes.
 void CheckLength(ByteSpan segment, int64_t length);
 
 // Returns a message with `header`, and room reserved for `payload` bytes that are not yet written.
 Message StartMessage(const Header& header, int64_t payload);
+Message StartMessage(const ExtendedHeader& header, int64_t payload);
 
 // Appends `values` as little-endian fp32.
 void AppendFloats(std::span<const float> values, Bytes& out);

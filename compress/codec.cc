@@ -16,7 +16,8 @@ Message Codec::EncodeWithFeedback(std::span<const float> gradient, std::span<flo
   return message;
 }
 
-void Codec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
+void Codec::MeanOf(std::span<const float> sum, float divisor, const CodecContext&,
+                   std::span<float> mean) const {
   assert(sum.size() == mean.size());
   for (size_t i = 0; i < mean.size(); ++i) mean[i] = sum[i] / divisor;
 }

@@ -134,14 +134,15 @@ class Codec : public Pluggable {
   // SumSize, Accumulate and MeanOf make a receiver's mean of several messages: every message is
   // added to a sum of SumSize(numel) zeros, from which MeanOf makes the mean of `mean.size()`
   // elements. The sum has one entry for each element, except where the codec says otherwise: FFT
-  // sums coefficients, so that one inverse transform is enough.
+  // sums coefficients, and EDEN rotated values, so that one inverse transform is enough.
   virtual int64_t SumSize(int64_t numel) const { return numel; }
   // Accumulates as DecodeAdd does, for a unit of `numel` elements.
   virtual void Accumulate(ByteSpan message, [[maybe_unused]] int64_t numel,
                           const CodecContext& context, std::span<float> sum) const {
     DecodeAdd(message, context, sum);
   }
-  virtual void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const;
+  virtual void MeanOf(std::span<const float> sum, float divisor, const CodecContext& context,
+                      std::span<float> mean) const;
 
   // Returns E||x - C(x)||^2 for each parameter, where x is `values`. The default encodes and
   // decodes once for each.
@@ -150,6 +151,12 @@ class Codec : public Pluggable {
                                             const CodecContext& context) const;
   // Returns the device work of SquaredErrors.
   virtual WorkList ErrorWork(int64_t numel, std::span<const double> parameters) const;
+
+  // Returns the codec that serves `unit`, if it depends on the unit's shape; otherwise null: this
+  // one serves every unit. Without it, a codec takes every unit for a vector.
+  virtual std::unique_ptr<Codec> ForUnit([[maybe_unused]] const Unit& unit) const {
+    return nullptr;
+  }
 
   // Returns this codec if it has a sparsifier, for multi-level compression; otherwise null.
   virtual const SparseCodec* Sparse() const { return nullptr; }

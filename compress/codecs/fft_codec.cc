@@ -21,14 +21,6 @@ using cpu::SpectrumPlan;
 
 constexpr const char* kFftQuantiser = "rbf";  // quantiser if none is named
 
-void CheckMagnitudes(std::span<const float> values, float largest, uint32_t unit) {
-  if (largest <= SpectrumPlan::kLargestValue) return;
-  CheckFinite(values, unit);
-  throw Error("gradient of unit " + std::to_string(unit) + ", largest magnitude",
-              FormatNumber(largest),
-              "at most " + FormatNumber(SpectrumPlan::kLargestValue) + " with codec fft");
-}
-
 }  // namespace
 
 int64_t KeptBins(int64_t bins, double theta) {
@@ -173,8 +165,7 @@ Header FftCodec::HeaderOf(int64_t numel, const CodecContext& context) const {
 }
 
 FftCodec::Spectrum FftCodec::Transform(std::span<const float> values, uint32_t unit) const {
-  const float largest = cpu::AbsMax(values);
-  CheckMagnitudes(values, largest, unit);
+  const float largest = CheckedMagnitude(values, SpectrumPlan::kLargestValue, unit, "fft");
   const int64_t numel = CheckedNumel(values);
   Spectrum spectrum(numel, plan_.Bins(numel));
   spectrum.scale = cpu::SpectrumScale(largest);
@@ -248,7 +239,8 @@ void FftCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& c
   }
 }
 
-void FftCodec::MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const {
+void FftCodec::MeanOf(std::span<const float> sum, float divisor, const CodecContext&,
+                      std::span<float> mean) const {
   assert(std::ssize(sum) == SumSize(std::ssize(mean)));
   plan_.Inverse(sum.data(), sum.data() + sum.size() / 2, mean);
   // Adding 0 removes the -0 of pieces for which no worker sent bins.

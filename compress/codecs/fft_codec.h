@@ -58,7 +58,8 @@ class FftCodec : public Codec {
   int64_t SumSize(int64_t numel) const override { return 2 * plan_.Bins(numel); }
   void Accumulate(ByteSpan message, int64_t numel, const CodecContext& context,
                   std::span<float> sum) const override;
-  void MeanOf(std::span<const float> sum, float divisor, std::span<float> mean) const override;
+  void MeanOf(std::span<const float> sum, float divisor, const CodecContext& context,
+              std::span<float> mean) const override;
   // Takes one transform for all thetas.
   std::vector<double> SquaredErrors(std::span<const float> values, std::span<const double> thetas,
                                     const CodecContext& context) const override;

@@ -242,7 +242,7 @@ void CodecExchange::AddAndEncodeAgain(HopOrder order) {
 
 void CodecExchange::Mean(std::span<float> out) const {
   assert(static_cast<int64_t>(out.size()) == unit().numel);
-  Active().MeanOf(sum_, divisor_, out);
+  Active().MeanOf(sum_, divisor_, SharedContext(), out);
 }
 
 int64_t CodecExchange::ElementsSent() const {

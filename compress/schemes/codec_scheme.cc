@@ -53,20 +53,26 @@ CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions&
   if (options_.summing == Summing::kHops) CheckHops(*codec_);
 }
 
+std::shared_ptr<const Codec> CodecScheme::Of(const Unit& unit) const {
+  if (std::unique_ptr<Codec> own = codec_->ForUnit(unit)) return own;
+  return codec_;
+}
+
 int64_t CodecScheme::ElementsSent(const Unit& unit, double parameter) const {
-  return Compresses(unit, parameter) ? codec_->ElementsSent(unit.numel, parameter) : unit.numel;
+  return Compresses(unit, parameter) ? Of(unit)->ElementsSent(unit.numel, parameter) : unit.numel;
 }
 
 std::optional<int64_t> CodecScheme::MessageBytes(const Unit& unit, double parameter) const {
-  const Codec& codec = Compresses(unit, parameter) ? *codec_ : DenseCodec();
-  return codec.MessageBytes(unit, parameter);
+  if (!Compresses(unit, parameter)) return DenseCodec().MessageBytes(unit, parameter);
+  return Of(unit)->MessageBytes(unit, parameter);
 }
 
 std::optional<std::vector<PlannedCall>> CodecScheme::Plan(const Unit& unit, double parameter,
                                                           int active_workers) const {
   const std::optional<int64_t> bytes = MessageBytes(unit, parameter);
   if (!bytes) return std::nullopt;
-  const CodecStep step = StepOf(unit, parameter, active_workers);
+  const auto codec = Of(unit);
+  const CodecStep step = StepOf(*codec, unit, parameter, active_workers);
   return std::vector<PlannedCall>{{step.Messages(std::nullopt), *bytes}};
 }
 
@@ -77,17 +83,19 @@ std::optional<std::vector<PlannedCall>> CodecScheme::ExpectedCalls(const Unit& u
   if (MessageBytes(unit, parameter)) {
     return Scheme::ExpectedCalls(unit, parameter, active_workers, link);
   }
-  const CodecStep step = StepOf(unit, parameter, active_workers);
-  const int64_t values = codec_->ElementsSent(unit.numel, parameter);
+  const auto codec = Of(unit);
+  const CodecStep step = StepOf(*codec, unit, parameter, active_workers);
+  const int64_t values = codec->ElementsSent(unit.numel, parameter);
   return std::vector<PlannedCall>{{step.Lengths(), int64_t{sizeof(uint32_t)}},
                                   {step.Messages(values * active_workers),
                                    kHeaderBytes + values * int64_t{2 * sizeof(uint32_t)}}};
 }
 
-CodecStep CodecScheme::StepOf(const Unit& unit, double parameter, int active_workers) const {
+CodecStep CodecScheme::StepOf(const Codec& codec, const Unit& unit, double parameter,
+                              int active_workers) const {
   const bool whole = !Compresses(unit, parameter);
-  CheckCodecStep(*codec_, parameter, !whole && options_.memory.kind != MemoryKind::kNone);
-  return {.codec = whole ? DenseCodec() : *codec_,
+  CheckCodecStep(codec, parameter, !whole && options_.memory.kind != MemoryKind::kNone);
+  return {.codec = whole ? DenseCodec() : codec,
           .unit = unit,
           .parameter = parameter,
           .active_workers = active_workers,
@@ -119,12 +127,12 @@ std::vector<double> CodecScheme::SquaredErrors(const Unit& unit, std::span<const
                                                std::span<const double> parameters,
                                                const RandomKey& random) const {
   if (!Compresses(unit, 0)) return std::vector<double>(parameters.size(), 0.0);
-  return codec_->SquaredErrors(values, parameters,
-                               {.unit = unit.id, .parameter = 0, .random = random});
+  return Of(unit)->SquaredErrors(values, parameters,
+                                 {.unit = unit.id, .parameter = 0, .random = random});
 }
 
 WorkList CodecScheme::ErrorWork(const Unit& unit, std::span<const double> parameters) const {
-  return Compresses(unit, 0) ? codec_->ErrorWork(unit.numel, parameters) : WorkList();
+  return Compresses(unit, 0) ? Of(unit)->ErrorWork(unit.numel, parameters) : WorkList();
 }
 
 WorkList CodecScheme::SelectWork(int64_t numel, double parameter) const {
@@ -136,7 +144,7 @@ WorkList CodecScheme::SelectWork(int64_t numel, double parameter) const {
 std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const {
   return std::make_unique<CodecExchange>(
       CodecExchangeSetup{.scheme = name_,
-                         .codec = codec_,
+                         .codec = Of(unit),
                          .memory = options_.memory,
                          .whole = !Compresses(unit, codec_->Parameter().fallback),
                          .summing = options_.summing,

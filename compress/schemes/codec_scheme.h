@@ -84,11 +84,14 @@ class CodecScheme : public Scheme {
   const CodecSchemeOptions& options() const { return options_; }
 
  private:
+  // Returns the codec that serves a unit.
+  std::shared_ptr<const Codec> Of(const Unit& unit) const;
   // True if the codec sends every value and rounds it at most.
   bool Rounds() const;
-  // Returns the step of a unit, which must not outlive `unit`. Throws Error if the codec does not
-  // take the parameter.
-  CodecStep StepOf(const Unit& unit, double parameter, int active_workers) const;
+  // Returns the step of a unit that `codec` serves; it must not outlive both. Throws Error if the
+  // codec does not take the parameter.
+  CodecStep StepOf(const Codec& codec, const Unit& unit, double parameter,
+                   int active_workers) const;
 
   std::shared_ptr<const Codec> codec_;  // shared with the exchanges, which may outlive the scheme
   CodecSchemeOptions options_;

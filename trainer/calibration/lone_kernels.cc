@@ -44,7 +44,7 @@ void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
       auto mean = std::make_shared<std::vector<float>>(numel);
       return [sum, mean] {
         std::ranges::fill(*sum, 0.0f);
-        DenseCodec().MeanOf(*sum, kMessages, *mean);
+        DenseCodec().MeanOf(*sum, kMessages, {}, *mean);
       };
     }));
   }
@@ -131,7 +131,7 @@ void AddSpectra(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   kernels.push_back(Elementwise("fft.inverse", sizes, [codec](int64_t numel) {
     const auto out = std::make_shared<std::vector<float>>(numel);
     const auto spectrum = Drawn(codec->SumSize(numel));
-    return [codec, out, spectrum] { codec->MeanOf(spectrum, kMessages, *out); };
+    return [codec, out, spectrum] { codec->MeanOf(spectrum, kMessages, {}, *out); };
   }));
 }
 

@@ -197,7 +197,7 @@ TEST(Fft, TheMeanIsTheInverseOfTheSumOfSpectra) {
         const auto one = Decode(*codec, message, theta, n);
         for (int64_t i = 0; i < n; ++i) expected[i] += double{one[i]} / workers;
       }
-      codec->MeanOf(sum, workers, mean);
+      codec->MeanOf(sum, workers, {}, mean);
       for (int64_t i = 0; i < n; ++i) {
         ASSERT_NEAR(mean[i], expected[i], 3e-6) << text << " " << n << " " << i;
       }
