@@ -183,7 +183,7 @@ Header ReadHeader(ByteSpan message) {
   Header header = ReadBase(message);
   if (header.codec != static_cast<uint8_t>(CodecId::kExtended)) return header;
   const ExtendedHeader extended = ReadExtendedHeader(message);
-  if (extended.method != Method::kMx) return header;
+  if (extended.method != ExtendedMethod::kMx) return header;
   const auto largest = static_cast<uint8_t>(ElementFormat::kE2M1);
   header.values = static_cast<ValueType>(extended.values);
   if (!IsElementFormat(header.values) || extended.values > largest ||

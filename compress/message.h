@@ -175,7 +175,7 @@ constexpr int64_t HeaderBytes(ValueType values) {
 }
 // Returns the fifth word of a header whose values are an ElementFormat.
 constexpr uint32_t ExtensionWord(const Header& header) {
-  return static_cast<uint32_t>(Method::kMx) | static_cast<uint32_t>(header.values) << 8 |
+  return static_cast<uint32_t>(ExtendedMethod::kMx) | static_cast<uint32_t>(header.values) << 8 |
          uint32_t{header.codec} << 16;
 }
 

@@ -141,7 +141,7 @@ TEST(Mx, MessagesNameFormatAndCodec) {
   const CodecContext context = {.unit = 3, .parameter = 0.1, .random = {.seed = 1}};
   const Message mx = MakeCodec("mx:format=e2m3")->Encode(values, context);
   const ExtendedHeader header = ReadExtendedHeader(mx.bytes);
-  EXPECT_EQ(header.method, Method::kMx);
+  EXPECT_EQ(header.method, ExtendedMethod::kMx);
   EXPECT_EQ(header.values, static_cast<uint8_t>(ElementFormat::kE2M3));
   EXPECT_EQ(header.parameter, static_cast<uint16_t>(CodecId::kDense));
   EXPECT_EQ(header.header.count, 1000u);

@@ -30,7 +30,7 @@ struct Step {
 };
 
 Step RunStep(Exchange& exchange, const std::vector<Values>& gradients, int64_t step = 0,
-         std::vector<int> active = {}) {
+             std::vector<int> active = {}) {
   Step result;
   exchange.Begin({.info = {.seed = 7, .step = step, .active_workers = active}, .parameter = 4});
   result.call = *exchange.NextCall();
@@ -141,7 +141,7 @@ TEST(HopSum, OfOneWorkerIsOneEncoding) {
 }
 
 // Returns the error of the mean, relative to the mean's energy.
-double Error(const Step& step, const std::vector<Values>& gradients) {
+double RelativeError(const Step& step, const std::vector<Values>& gradients) {
   double error = 0, energy = 0;
   for (size_t i = 0; i < step.mean.size(); ++i) {
     double mean = 0;
@@ -161,13 +161,14 @@ TEST(HopSum, ErrorsGrowWithTheOrderOfAddition) {
     // What the floor of a scale clips is biased, and adds up.
     const double tolerance = format == "e4m3" ? 0.4 : 0.15;
     const double once =
-        Error(RunStep("mx:format=" + format, Gradients(1, kNumel)), Gradients(1, kNumel));
+        RelativeError(RunStep("mx:format=" + format, Gradients(1, kNumel)), Gradients(1, kNumel));
     for (const int workers : {2, 4, 8, 16}) {
       const auto gradients = Gradients(workers, kNumel);
       const double ring = (workers + 1) / 2.0;
       const double butterfly = std::log2(workers) / 2 + 1;
       const auto error = [&](const std::string& reduction) {
-        return Error(RunStep("mx:format=" + format + ",reduction=" + reduction, gradients), gradients) /
+        return RelativeError(RunStep("mx:format=" + format + ",reduction=" + reduction, gradients),
+                             gradients) /
                once;
       };
       EXPECT_NEAR(error("ring"), ring, tolerance * ring) << format << " " << workers;
@@ -187,7 +188,8 @@ TEST(HopSum, PermutedWorkersHaveOtherBitsAndTheSameError) {
     std::swap(other[2], other[4]);
     const Step permuted = RunStep("mx:format=e2m3,reduction=" + reduction, other);
     EXPECT_FALSE(test::SameBits(step.mean, permuted.mean));
-    EXPECT_NEAR(Error(permuted, other) / Error(step, gradients), 1, 0.15) << reduction;
+    EXPECT_NEAR(RelativeError(permuted, other) / RelativeError(step, gradients), 1, 0.15)
+        << reduction;
   }
 }
 
