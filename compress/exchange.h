@@ -48,7 +48,7 @@ enum class Collective : uint8_t {
   kAllToAll,  // each worker has a part for each of the others (Exchange::PartBytes)
 };
 
-// The way of partial sums from worker to worker (schemes/hop_sum.h).
+// The way of partial sums from worker to worker (schemes/hops/hop_sum.h).
 enum class HopOrder : uint8_t { kRing, kButterfly };
 
 // A part of the pieces of a sum by hops, which travels by itself.

@@ -7,7 +7,7 @@
 #include "compress/checks.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
-#include "compress/schemes/quantised_hops.h"
+#include "compress/schemes/hops/quantised_hops.h"
 #include "compress/schemes/requantise.h"
 #include "compress/schemes/ring_sum.h"
 

@@ -14,8 +14,8 @@
 //
 // Sums by hops are those of a ring all-reduce in fp16 or bf16, which rounds every partial sum. The
 // arithmetic is a ring's, whatever algorithm the network is timed with. Quantisers that work in
-// buckets encode every partial sum again, along a ring or a butterfly (hop_sum.h), and the network
-// carries exactly these messages.
+// buckets encode every partial sum again, along a ring or a butterfly (hops/hop_sum.h), and the
+// network carries exactly these messages.
 #pragma once
 
 #include <memory>

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "compress/schemes/quantised_hops.h"
+#include "compress/schemes/hops/quantised_hops.h"
 #include "compress/schemes/requantise.h"
 
 namespace legacy {

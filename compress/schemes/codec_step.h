@@ -21,7 +21,7 @@ enum class Summing : uint8_t {
   kPlain,       // all are decoded and added in fp32, in the workers' order
   kRequantise,  // by slices, whose owners quantise the mean again (requantise.h)
   kHops,        // along a ring, each partial sum rounded as the messages are (ring_sum.h)
-  kRing,        // along a ring, each partial sum encoded again (hop_sum.h)
+  kRing,        // along a ring, each partial sum encoded again (hops/hop_sum.h)
   kButterfly,   // along a butterfly, likewise
 };
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compress/schemes/dynamiq_code.h"
-#include "compress/schemes/dynamiq_hops.h"
+#include "compress/schemes/hops/dynamiq_code.h"
+#include "compress/schemes/hops/dynamiq_hops.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::dynamiq_test {

@@ -1,4 +1,4 @@
-#include "compress/schemes/hop_sum.h"
+#include "compress/schemes/hops/hop_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compress/schemes/quantised_hops.h"
+#include "compress/schemes/hops/quantised_hops.h"
 
 #include <algorithm>
 #include <string>

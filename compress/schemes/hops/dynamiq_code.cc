@@ -1,4 +1,4 @@
-#include "compress/schemes/dynamiq_code.h"
+#include "compress/schemes/hops/dynamiq_code.h"
 
 #include <algorithm>
 #include <bit>

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "compress/quantiser.h"
-#include "compress/schemes/hop_sum.h"
+#include "compress/schemes/hops/hop_sum.h"
 #include "compress/schemes/memory.h"
 
 namespace legacy {

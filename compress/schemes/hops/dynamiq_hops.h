@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "compress/schemes/dynamiq_code.h"
-#include "compress/schemes/hop_sum.h"
+#include "compress/schemes/hops/dynamiq_code.h"
+#include "compress/schemes/hops/hop_sum.h"
 
 namespace legacy::dynamiq {
 

@@ -17,9 +17,9 @@
 #include "base/error.h"
 #include "compress/checks.h"
 #include "compress/cpu/cast.h"
-#include "compress/schemes/dynamiq_hops.h"
+#include "compress/schemes/hops/dynamiq_hops.h"
 #include "compress/schemes/exchange_base.h"
-#include "compress/schemes/hop_sum.h"
+#include "compress/schemes/hops/hop_sum.h"
 
 namespace legacy {
 namespace {

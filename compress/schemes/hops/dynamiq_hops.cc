@@ -1,4 +1,4 @@
-#include "compress/schemes/dynamiq_hops.h"
+#include "compress/schemes/hops/dynamiq_hops.h"
 
 #include <algorithm>
 #include <limits>
