@@ -7,6 +7,7 @@
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/schemes/codec_exchange.h"
+#include "compress/schemes/hops/hop_sum.h"
 
 namespace legacy {
 namespace {
@@ -16,7 +17,6 @@ constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
                                                          "butterfly"};
 constexpr std::array<std::string_view, 2> kFeedbacks = {"off", "first"};
-constexpr int64_t kLeastSlice = 1 << 10, kMostSlice = 1 << 30;
 constexpr double kLargestMomentum = 0.999999;
 constexpr double kLargestClip = 1e30;
 
@@ -179,9 +179,7 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
       {"feedback", "off", "off, first",
        "residuals with reduction=ring and butterfly: none, as nobody owns the errors of hops; or "
        "that of the part of a worker's values that it sends first"},
-      {"slice", "8388608", "1024 to 1073741824",
-       "most bytes of a message with reduction=ring and butterfly; longer pieces are cut, and hops "
-       "of one part overlap the transfer of others"},
+      SliceOption(),
       {"where", "worker", "worker, after-mean, server, both",
        "what is compressed: each worker's gradient; their mean, after a dense all-reduce, which "
        "saves no bytes; the mean at a parameter server, in its answers; both each gradient and the "
@@ -213,7 +211,7 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.where = static_cast<Where>(reader.Choice("where", kPlaces));
   read.summing = static_cast<Summing>(reader.Choice("reduction", kReductions));
   read.first_feedback = reader.Choice("feedback", kFeedbacks) == 1;
-  read.slice = reader.Integer("slice", kLeastSlice, kMostSlice);
+  read.slice = ReadSlice(reader);
   if (HopOrderOf(read.summing)) {
     if (read.where != Where::kWorker) {
       throw Error("where", std::string(kPlaces[static_cast<size_t>(read.where)]),

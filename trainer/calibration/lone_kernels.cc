@@ -14,6 +14,8 @@
 #include "compress/gradients/gradients.h"
 #include "compress/policies/knapsack.h"
 #include "compress/schemes/codec_exchange.h"
+#include "compress/schemes/hops/dynamiq_hops.h"
+#include "compress/schemes/hops/quantised_hops.h"
 #include "compress/schemes/matrices/low_rank.h"
 #include "trainer/clock/profile.h"
 #include "trainer/optimizer.h"
@@ -188,6 +190,63 @@ void AddSolver(std::vector<LoneKernel>& kernels) {
       {"lgreco.solve", 10, 60, [](int64_t units) { return units * kOptions * kSteps; }, prepare});
 }
 
+// Adds the hops of quantisers, which decode, add and encode again.
+void AddQuantisedHops(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  for (const std::string name : {"maxmin", "mx", "qsgd"}) {
+    kernels.push_back(Elementwise(name + ".hop", sizes, [name](int64_t numel) -> Call {
+      const std::shared_ptr<const Quantiser> quantiser = MakeQuantiser({name});
+      CodecContext context;
+      context.parameter = quantiser->Parameter().fallback;
+      const auto sum = std::make_shared<std::vector<float>>(numel);
+      const HopRange all = {0, numel};
+      const auto payload = std::make_shared<Bytes>();
+      EncodeSegment(*quantiser, Drawn(numel), context.parameter, context, *payload);
+      return [=, values = Drawn(numel)] {
+        const QuantiserHops coder(*quantiser, context, numel, {});
+        coder.Decode(*payload, all, *sum);
+        cpu::Add(values, *sum);
+        coder.Encode(0, 0, all, *sum);
+      };
+    }));
+  }
+}
+
+// Adds what workers of DynamiQ do.
+void AddDynamiq(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  constexpr double kBits = 5;
+  struct Unit {
+    explicit Unit(int64_t numel)
+        : values(Drawn(dynamiq::SupersOf(numel) * dynamiq::kSuper)),
+          statistics(dynamiq::StatisticsOf(values)),
+          layout(std::vector<double>(statistics.begin(), statistics.end()), 1, kBits),
+          coder(layout, {}, 1, dynamiq::Rounding::kValue, {}),
+          all{0, std::ssize(values)},
+          payload(coder.Encode(0, 0, all, values)),
+          sum(values.size()) {}
+
+    std::vector<float> values, statistics;
+    dynamiq::Layout layout;
+    dynamiq::Coder coder;
+    HopRange all;
+    Bytes payload;
+    std::vector<float> sum;
+  };
+  const auto add = [&](const std::string& name, void (*call)(Unit & unit)) {
+    kernels.push_back(Elementwise("dynamiq." + name, sizes, [call](int64_t numel) -> Call {
+      const auto unit = std::make_shared<Unit>(numel);
+      return [=] { call(*unit); };
+    }));
+  };
+  add("statistics", [](Unit& unit) { unit.statistics = dynamiq::StatisticsOf(unit.values); });
+  add("encode", [](Unit& unit) { unit.payload = unit.coder.Encode(0, 0, unit.all, unit.values); });
+  add("decode", [](Unit& unit) { unit.coder.Decode(unit.payload, unit.all, unit.sum); });
+  add("hop", [](Unit& unit) {
+    unit.coder.Decode(unit.payload, unit.all, unit.sum);
+    cpu::Add(unit.values, unit.sum);
+    unit.coder.Encode(0, 0, unit.all, unit.sum);
+  });
+}
+
 }  // namespace
 
 std::vector<LoneKernel> LoneKernels(const KernelSizes& sizes) {
@@ -197,6 +256,8 @@ std::vector<LoneKernel> LoneKernels(const KernelSizes& sizes) {
   AddSpectra(sizes, kernels);
   AddFactors(sizes, kernels);
   AddSolver(kernels);
+  AddQuantisedHops(sizes, kernels);
+  AddDynamiq(sizes, kernels);
   return kernels;
 }
 

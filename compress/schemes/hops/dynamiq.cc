@@ -17,8 +17,8 @@
 #include "base/error.h"
 #include "compress/checks.h"
 #include "compress/cpu/cast.h"
-#include "compress/schemes/hops/dynamiq_hops.h"
 #include "compress/schemes/exchange_base.h"
+#include "compress/schemes/hops/dynamiq_hops.h"
 #include "compress/schemes/hops/hop_sum.h"
 
 namespace legacy {
@@ -29,8 +29,6 @@ using dynamiq::Layout;
 using dynamiq::StatisticsOf;
 using dynamiq::SupersOf;
 
-constexpr double kLeastBits = 3, kMostBits = 8.6875, kDefaultBits = 5;
-constexpr int64_t kLeastSlice = 1 << 10, kMostSlice = 1 << 30;
 constexpr int64_t kStatisticsBytes = 4;  // of a super-group
 
 struct DynamiqOptions {
@@ -182,9 +180,9 @@ class DynamiqScheme : public Scheme {
   std::string_view Name() const override { return "dynamiq"; }
   const ParameterSpec& Parameter() const override {
     static const ParameterSpec spec = {.name = "bits",
-                                       .minimum = kLeastBits,
-                                       .maximum = kMostBits,
-                                       .fallback = kDefaultBits,
+                                       .minimum = 3,
+                                       .maximum = 8 + dynamiq::kOverheadBits,
+                                       .fallback = 5,
                                        .help = "bits per value on average, with all overhead"};
     return spec;
   }
@@ -256,9 +254,7 @@ SchemeRow DynamiqRow() {
                        {"rounding", "value", "value, log",
                         "value: without bias; log: by the logarithm of the level, as the "
                         "published kernels round, which is biased upwards"},
-                       {"slice", "8388608", "1024 to 1073741824",
-                        "most bytes of a message; longer pieces are cut, and hops of one part "
-                        "overlap the transfer of others"}}},
+                       SliceOption()}},
           "all-reduce, all-reduce by hops",
           [](const OptionReader& own, std::span<const Stage> rest,
              const SchemeOptions&) -> std::unique_ptr<Scheme> {
@@ -268,7 +264,7 @@ SchemeRow DynamiqRow() {
             DynamiqOptions options;
             options.order = static_cast<HopOrder>(own.Choice("order", kOrders));
             options.rounding = static_cast<dynamiq::Rounding>(own.Choice("rounding", kRoundings));
-            options.slice = own.Integer("slice", kLeastSlice, kMostSlice);
+            options.slice = ReadSlice(own);
             return std::make_unique<DynamiqScheme>(options);
           }};
 }

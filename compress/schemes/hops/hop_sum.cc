@@ -159,4 +159,16 @@ Hops HopsOf(HopOrder order, const HopCoder& coder, int64_t numel, int workers, i
   return hops;
 }
 
+const OptionSpec& SliceOption() {
+  static const OptionSpec option = {"slice", "8388608", "1024 to 1073741824",
+                                    "most bytes of a message of sums by hops (reduction=ring, "
+                                    "reduction=butterfly); longer pieces "
+                                    "are cut, and hops of one part overlap the transfer of others"};
+  return option;
+}
+
+int64_t ReadSlice(const OptionReader& options) {
+  return options.Integer(SliceOption().name, 1 << 10, 1 << 30);
+}
+
 }  // namespace legacy

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "compress/exchange.h"
+#include "compress/options.h"
 
 namespace legacy {
 
@@ -73,5 +74,9 @@ void GatherPieces(const HopCoder& coder, std::span<const HopRange> pieces,
 // `header` bytes. `work` is that of Hops.
 Hops HopsOf(HopOrder order, const HopCoder& coder, int64_t numel, int workers, int64_t slice,
             int64_t header, WorkList work);
+
+// Return the option "slice", and read it.
+const OptionSpec& SliceOption();
+int64_t ReadSlice(const OptionReader& options);
 
 }  // namespace legacy

@@ -44,7 +44,8 @@
 //                      neighbours of the busiest node; W' without a protocol's lines. This is an
 //                      estimate: the analytic engine takes 0.79 to 1.24 of it on a star
 //   ring by hops     = R T + (R - 1) A/r + (N - 1) C, R = 2 (N - 1), messages of M/N; C is what the
-//                      slowest worker computes between two messages. With S slices (S - 1) (W +
+//                      slowest worker computes between two messages, and ACKs then delay nothing,
+//                      so that this is an upper bound where C > 0. With S slices (S - 1) (W +
 //                      A)/r more, or the time of the NIC or of the device, where one is longer: an
 //                      estimate
 //   butterfly by hops = that of halving-doubling, and C of each message that is reduced; where N >

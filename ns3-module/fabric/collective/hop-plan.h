@@ -65,6 +65,12 @@ class HopPlan
         return algorithm == CollectiveAlgorithm::HopRingAllReduce ? workers : pieces;
     }
 
+    /// True where a worker sends to the same one in all steps.
+    bool IsRing() const
+    {
+        return m_ring;
+    }
+
     int Workers() const
     {
         return m_workers;

@@ -80,7 +80,7 @@ class HopCollective : public CollectiveBase
             {
                 const uint64_t mark = static_cast<uint64_t>(slice) << kSliceShift |
                                       static_cast<uint64_t>(step.number);
-                const bool more = state.step + 1 < m_plan.Steps();
+                const bool more = m_plan.IsRing() && state.step + 1 < m_plan.Steps();
                 Send(worker, step.to, m_plan.Bytes(slice, step.first, step.last), mark, sink, more);
             }
             if (step.from != HopStep::kNobody)

@@ -164,7 +164,10 @@ TEST(HopsTime, ComputingDelaysTheNextHop) {
     EXPECT_EQ(ClosedFormTime(spec, star.path, Transport()) - without,
               2 * (ring ? 3 * 7000 : 2 * 5000 + 2 * 3000));
     spec.hops.factors.clear();
-    EXPECT_EQ(star.Run(spec).total, ClosedFormTime(spec, star.path, Transport()));
+    // ACKs travel while workers compute, so that they delay nothing.
+    const auto bound = static_cast<double>(ClosedFormTime(spec, star.path, Transport()));
+    EXPECT_LE(static_cast<double>(star.Run(spec).total), bound);
+    EXPECT_GE(static_cast<double>(star.Run(spec).total), 0.99 * bound);
   }
 }
 
