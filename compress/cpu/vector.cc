@@ -47,9 +47,18 @@ struct Itself {
   static LEGACY_INLINE double Of(double x) { return x; }
 };
 
-// Returns the sum of one block of up to kSumBlock terms: the lanes' sums, folded.
-template <typename Term, typename Number>
-LEGACY_INLINE double BlockSum(const Number* terms, int64_t n) {
+// Products of two vectors, read as one.
+struct Products {
+  const float* a;
+  const float* b;
+  LEGACY_INLINE double operator[](int64_t i) const { return double{a[i]} * double{b[i]}; }
+  LEGACY_INLINE Products operator+(int64_t i) const { return {a + i, b + i}; }
+};
+
+// Returns the sum of one block of up to kSumBlock terms: the lanes' sums, folded. `Terms` points to
+// numbers, or is Products.
+template <typename Term, typename Terms>
+LEGACY_INLINE double BlockSum(Terms terms, int64_t n) {
   double lanes[kSumLanes] = {};
   int64_t i = 0;
   for (; i + kSumLanes <= n; i += kSumLanes) {
@@ -63,26 +72,30 @@ LEGACY_INLINE double BlockSum(const Number* terms, int64_t n) {
 }
 
 // Sets sums[b] to the sum of block b.
-template <typename Term, typename Number>
-LEGACY_INLINE void BlockSums(const Number* terms, int64_t n, double* sums) {
+template <typename Term, typename Terms>
+LEGACY_INLINE void BlockSums(Terms terms, int64_t n, double* sums) {
   for (int64_t begin = 0; begin < n; begin += kSumBlock) {
     const int64_t size = n - begin < kSumBlock ? n - begin : kSumBlock;
     *sums++ = BlockSum<Term>(terms + begin, size);
   }
 }
 
-template <typename Term, typename Number>
-double Sum(Simd simd, std::span<const Number> terms) {
-  const auto n = static_cast<int64_t>(terms.size());
+template <typename Term, typename Terms>
+double Sum(Simd simd, Terms terms, int64_t n) {
   if (n == 0) return 0;
   if (n <= kSumBlock) {
     double sum = 0;
-    Dispatch<BlockSums<Term, Number>>(simd, terms.data(), n, &sum);
+    Dispatch<BlockSums<Term, Terms>>(simd, terms, n, &sum);
     return sum;
   }
   std::vector<double> sums((n + kSumBlock - 1) / kSumBlock);
-  Dispatch<BlockSums<Term, Number>>(simd, terms.data(), n, sums.data());
-  return Sum<Itself>(simd, std::span<const double>(sums));
+  Dispatch<BlockSums<Term, Terms>>(simd, terms, n, sums.data());
+  return Sum<Itself>(simd, static_cast<const double*>(sums.data()), std::ssize(sums));
+}
+
+template <typename Term>
+double Sum(Simd simd, std::span<const float> terms) {
+  return Sum<Term>(simd, terms.data(), std::ssize(terms));
 }
 
 }  // namespace
@@ -118,6 +131,11 @@ void Scale(std::span<float> values, float factor, Simd simd) {
 double SquaredNorm(std::span<const float> values, Simd simd) { return Sum<Square>(simd, values); }
 
 double AbsSum(std::span<const float> values, Simd simd) { return Sum<Magnitude>(simd, values); }
+
+double Dot(std::span<const float> a, std::span<const float> b, Simd simd) {
+  assert(a.size() == b.size());
+  return Sum<Itself>(simd, Products{a.data(), b.data()}, std::ssize(a));
+}
 
 double NegativeSum(std::span<const float> values, Simd simd) {
   return Sum<NegativePart>(simd, values);

@@ -40,9 +40,13 @@ TEST(Vector, SumsHaveOneOrder) {
     auto magnitudes = squares;
     for (double& x : squares) x *= x;
     for (double& x : magnitudes) x = std::abs(x);
+    const auto others = test::Normals(n, 2);
+    std::vector<double> products(n);
+    for (int64_t i = 0; i < n; ++i) products[i] = double{values[i]} * double{others[i]};
     for (const Simd simd : UsableSimd()) {
       ASSERT_EQ(SquaredNorm(values, simd), DefinedSum(squares)) << n << " " << SimdName(simd);
       ASSERT_EQ(AbsSum(values, simd), DefinedSum(magnitudes)) << n << " " << SimdName(simd);
+      ASSERT_EQ(Dot(values, others, simd), DefinedSum(products)) << n << " " << SimdName(simd);
     }
   }
 }
