@@ -95,7 +95,7 @@ class Qsgd : public BucketedQuantiser {
                   std::span<uint32_t> codes) const override {
     std::array<float, cpu::kQuantiseBlock> magnitudes;
     std::array<uint8_t, cpu::kQuantiseBlock> rounded;
-    std::ranges::transform(values, magnitudes.begin(), cpu::MagnitudeOf);
+    std::ranges::transform(values, magnitudes.begin(), [](float x) { return cpu::MagnitudeOf(x); });
     cpu::EncodeCodes(std::span(magnitudes).first(values.size()), grid, source, first,
                      std::span(rounded).first(values.size()));
     const auto middle = static_cast<uint32_t>(Side(bits));
