@@ -249,7 +249,8 @@ struct SchemeTraits {
   bool reads_network = false;
   // True if the scheme takes UnitStep::candidates.
   bool takes_candidates = false;
-  // True if the scheme applies momentum before compression (DGC): the optimizer must have none.
+  // True if the scheme applies momentum before compression (DGC, DeMo): the optimizer must have
+  // none.
   bool owns_momentum = false;
   // True if the residual is part of the method itself (momentum correction, variance): the scheme
   // must be made with error feedback on.
@@ -271,6 +272,11 @@ struct SchemeTraits {
   // The step from which workers exchange the momentum of Adam instead of gradients, and keep its
   // variance (1-bit Adam); none: never.
   std::optional<int64_t> momentum_from = std::nullopt;
+  // True if the learning rate is a factor of what is exchanged (DeMo): residuals are not rescaled
+  // when it changes.
+  bool owns_rate = false;
+  // The only optimizer for which the mean is meant (trainer/optimizer.h); empty: any.
+  std::string_view optimizer = {};
 };
 
 // Makes exchanges. It holds configuration only, which all units share.
@@ -349,8 +355,8 @@ struct SchemeRow {
                                   const SchemeOptions& options);
 };
 
-// Returns the schemes that are more than one codec in one collective call: ar-topk, flexible-topk,
-// powersgd, dgc, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
+// Returns the schemes that are more than one codec in one collective call: ar-topk, demo, dgc,
+// flexible-topk, powersgd, signsgd, terngrad-shared, variance. Every codec is a scheme as well.
 std::span<const SchemeRow> SchemeTable();
 
 // Makes a scheme from text: "topk", "topk:index=u32+rbf", "powersgd:min_rate=2". Besides their own

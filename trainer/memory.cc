@@ -52,6 +52,8 @@ double OptimizerFloats(const TrainingOptions& options) {
       return options.sgd.momentum > 0 ? 1 : 0;
     case OptimizerKind::kLamb:
       return 3;
+    case OptimizerKind::kSign:
+      return 0;
     default:
       return 2;
   }

@@ -60,6 +60,29 @@ class Sgd : public Optimizer {
   std::vector<float> velocity_;  // empty without momentum
 };
 
+class Sign : public Optimizer {
+ public:
+  explicit Sign(const SgdOptions& options) : options_(options) {}
+
+  void Update(std::span<float> weights, std::span<const float> gradient,
+              const UpdateInfo& info) override {
+    assert(weights.size() == gradient.size());
+    const double decay = info.is_vector && !options_.decay_vectors ? 0 : options_.weight_decay;
+    const auto kept = static_cast<float>(1 - info.learning_rate * decay);
+    const auto rate = static_cast<float>(info.learning_rate);
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const float sign = gradient[i] > 0 ? 1.0f : gradient[i] < 0 ? -1.0f : 0.0f;
+      weights[i] = weights[i] * kept - rate * sign;
+    }
+  }
+
+  void Save(StateWriter& out) const override { SaveFloats({}, out); }
+  void Load(StateReader& in) override { LoadFloats("state of sign descent", in, {}); }
+
+ private:
+  SgdOptions options_;
+};
+
 class Adaptive : public Optimizer {
  public:
   Adaptive(int64_t numel, const SgdOptions& sgd, const AdaptiveOptions& options)
@@ -181,7 +204,8 @@ const std::vector<MethodInfo>& OptimizerRows() {
       {"sgd", "SGD with momentum", ""},
       {"adam", "Adam", "Kingma, Ba, ICLR 2015", options},
       {"adamw", "AdamW", "Loshchilov, Hutter, ICLR 2019", options},
-      {"lamb", "LAMB", "You et al., ICLR 2020", options}};
+      {"lamb", "LAMB", "You et al., ICLR 2020", options},
+      {"sign", "sign descent", "Peng, Kingma et al., ICLR 2026"}};
   return rows;
 }
 
@@ -248,6 +272,8 @@ const char* OptimizerKernel(OptimizerKind kind) {
       return kOptimizerKernel;
     case OptimizerKind::kLamb:
       return "optimizer.lamb";
+    case OptimizerKind::kSign:
+      return "optimizer.sign";
     default:
       return "optimizer.adam";
   }
@@ -280,6 +306,7 @@ std::unique_ptr<Optimizer> MakeOptimizer(int64_t numel, const SgdOptions& sgd,
                                          const AdaptiveOptions& adaptive) {
   CheckSgd(sgd);
   if (adaptive.kind == OptimizerKind::kSgd) return std::make_unique<Sgd>(numel, sgd);
+  if (adaptive.kind == OptimizerKind::kSign) return std::make_unique<Sign>(sgd);
   return std::make_unique<Adaptive>(numel, sgd, adaptive);
 }
 

@@ -23,6 +23,11 @@
 //   w <- w - lr * (m / (1 - beta1^t) / (sqrt(v / (1 - beta2^T)) + epsilon) + weight_decay * w)
 //
 // (the last term not for Adam). Elements with v = 0 have m = 0 and stay: their gradients were 0.
+//
+// Sign descent keeps nothing. It is the update of DeMo (Peng, Kingma et al., ICLR 2026), whose
+// exchange has the momentum:
+//
+//   w <- w * (1 - lr * weight_decay);   w <- w - lr * sign(g), sign(0) = 0
 #pragma once
 
 #include <array>
@@ -47,8 +52,9 @@ struct SgdOptions {
 };
 
 // An OptimizerKind says which rule updates the weights.
-enum class OptimizerKind : uint8_t { kSgd, kAdam, kAdamW, kLamb };
-inline constexpr std::array<const char*, 4> kOptimizerTexts = {"sgd", "adam", "adamw", "lamb"};
+enum class OptimizerKind : uint8_t { kSgd, kAdam, kAdamW, kLamb, kSign };
+inline constexpr std::array<const char*, 5> kOptimizerTexts = {"sgd", "adam", "adamw", "lamb",
+                                                               "sign"};
 
 // AdaptiveOptions are the settings of the others.
 struct AdaptiveOptions {

@@ -64,8 +64,15 @@ bool MayRoundSums(const Method& method, const Scenario& scenario) {
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = WithFormat(method.scheme, scenario);
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
-  // A scheme that applies momentum before it compresses takes over the momentum of the training.
-  if (!MakeScheme(text)->Traits().owns_momentum) return text;
+  // A scheme that applies momentum before it compresses takes over the momentum of the training,
+  // unless it has one of its own.
+  const SchemeTraits traits = MakeScheme(text)->Traits();
+  if (!traits.owns_momentum) return text;
+  if (!traits.optimizer.empty()) {
+    if (scenario.momentum == 0) return text;
+    throw Error("training.momentum", FormatNumber(scenario.momentum),
+                "0 with " + method.name + ", which has a momentum of its own");
+  }
   text = WithOption(text, "momentum", FormatNumber(scenario.momentum));
   return WithOption(text, "nesterov", scenario.nesterov ? "on" : "off");
 }
@@ -369,7 +376,8 @@ std::vector<std::string> UnreadOptions(const Method& method, const Scenario& sce
   add("compression.error_feedback",
       !scheme->Traits().needs_error_feedback && UsesErrorFeedback(*scheme, method, scenario));
   add("compression.rescale_residuals", KeepsResiduals(*scheme, method, scenario) &&
-                                           !scheme->Traits().momentum_from && !method.Local());
+                                           !scheme->Traits().momentum_from &&
+                                           !scheme->Traits().owns_rate && !method.Local());
   add("compression.index", TakesIndexCoding(method.scheme));
   add("training.reduce", SendsDense(method));
   add("training.sum", MayRoundSums(method, scenario));

@@ -159,8 +159,10 @@ void CheckCollectives(const Scenario& s) {
 // Checks the optimizer, and how the learning rate falls.
 void CheckLearning(const Scenario& s) {
   if (s.optimizer->kind != OptimizerKind::kSgd && s.momentum != 0) {
-    throw Error("training.momentum", FormatNumber(s.momentum),
-                "0 with optimizer " + s.optimizer.text() + ", which has beta1");
+    throw Error(
+        "training.momentum", FormatNumber(s.momentum),
+        "0 with optimizer " + s.optimizer.text() +
+            (s.optimizer->kind == OptimizerKind::kSign ? ", which has none" : ", which has beta1"));
   }
   if (s.final_learning_rate > s.learning_rate) {
     throw Error("training.final_learning_rate", FormatNumber(s.final_learning_rate),

@@ -103,8 +103,9 @@ std::vector<ScenarioOption> OptionsOfTraining() {
           "training.scale_learning_rate", "--scale-learning-rate",
           "multiply the peak and the final learning rate by the number of workers") |
           kOmittedAtDefault,
-      Text<&Scenario::optimizer>("training.optimizer", "--optimizer", "NAME[:k=v,...]",
-                                 "sgd, adam, adamw or lamb (options beta1, beta2, epsilon)") |
+      Text<&Scenario::optimizer>(
+          "training.optimizer", "--optimizer", "NAME[:k=v,...]",
+          "sgd, adam, adamw or lamb (options beta1, beta2, epsilon), or sign") |
           kUsual | kReadByClients,
       Number<&Scenario::momentum>("training.momentum", "--momentum",
                                   "momentum of SGD, applied after aggregation", 0, 0.999) |

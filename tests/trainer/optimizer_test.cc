@@ -163,6 +163,13 @@ TEST(Optimizer, ExchangedMomentumMovesNothingThatHadNoGradient) {
   EXPECT_THROW(MakeOptimizer(1, {})->ToMomentum(gradient, gradient, {}), Error);
 }
 
+TEST(Optimizer, SignDescentMovesEveryWeightByTheRate) {
+  const auto optimizer = MakeOptimizer(4, {.weight_decay = 0.5}, {.kind = OptimizerKind::kSign});
+  std::vector<float> weights = {1, 1, 1, 1};
+  optimizer->Update(weights, std::vector<float>{1e-30f, -2, 0, -0.0f}, {.learning_rate = 0.125});
+  EXPECT_EQ(weights, (std::vector<float>{0.8125f, 1.0625f, 0.9375f, 0.9375f}));
+}
+
 TEST(Optimizer, TextsAreReadAndWrongOnesRefused) {
   EXPECT_EQ(ParseOptimizer("sgd", "key").kind, OptimizerKind::kSgd);
   const AdaptiveOptions adamw = ParseOptimizer("adamw:beta2=0.95,epsilon=1e-6", "key");
@@ -175,7 +182,7 @@ TEST(Optimizer, TextsAreReadAndWrongOnesRefused) {
     EXPECT_THAT([&] { ParseOptimizer(text, "training.optimizer"); },
                 ThrowsMessage<Error>(AllOf(HasSubstr(got), HasSubstr(allowed))));
   };
-  refuses("rmsprop", "training.optimizer: got 'rmsprop'", "sgd, adam, adamw, lamb");
+  refuses("rmsprop", "training.optimizer: got 'rmsprop'", "sgd, adam, adamw, lamb, sign");
   refuses("adam+sgd", "'adam+sgd'", "sgd, adam, adamw, lamb");
   refuses("adam:beta3=1", "'beta3'", "beta1, beta2, epsilon");
   refuses("adam:beta1=1", "'1'", "0 to 0.999999");

@@ -6,9 +6,11 @@
 
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/sparse_codec.h"
+#include "compress/cpu/dct.h"
 #include "compress/cpu/fft_rules.h"
 #include "compress/cpu/histogram.h"
 #include "compress/cpu/random_subset.h"
+#include "compress/cpu/rotation.h"
 #include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
 #include "compress/gradients/gradients.h"
@@ -69,7 +71,8 @@ void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
       histogram->Add(values);
     };
   }));
-  for (const auto kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kLamb}) {
+  for (const auto kind :
+       {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kLamb, OptimizerKind::kSign}) {
     kernels.push_back(Elementwise(OptimizerKernel(kind), sizes, [kind](int64_t numel) {
       const std::shared_ptr<Optimizer> optimizer = MakeOptimizer(numel, {}, {.kind = kind});
       auto weights = std::make_shared<std::vector<float>>(numel, 1.0f);
@@ -141,6 +144,38 @@ int64_t SideOf(int64_t numel) {
   int64_t side = 1;
   while (side * side < numel) side *= 2;
   return side;
+}
+
+// Adds random rotations of blocks, and cosine transforms of chunks of 64 x 64 at most.
+void AddRotations(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
+  const auto codec = std::shared_ptr<const Codec>(MakeCodec("eden"));
+  kernels.push_back(Elementwise("rotate.forward", sizes, [](int64_t numel) {
+    constexpr int64_t kBlock = 8192;
+    const auto out = std::make_shared<std::vector<float>>(numel);
+    const auto square = std::make_shared<double>();
+    return [out, square, values = Drawn(numel)] {
+      const cpu::Rotation rotation(RandomKey{}, std::ssize(values), kBlock);
+      rotation.ForEachPiece([&](int64_t begin, int64_t length) {
+        const auto piece = std::span(*out).subspan(begin, length);
+        rotation.Forward(std::span(values).subspan(begin, length), begin, 1.0f, piece);
+        *square += cpu::SquaredNorm(piece);
+      });
+    };
+  }));
+  kernels.push_back(Elementwise("rotate.inverse", sizes, [codec](int64_t numel) {
+    const auto out = std::make_shared<std::vector<float>>(numel);
+    return [codec, out, sum = Drawn(numel)] { codec->MeanOf(sum, kMessages, {}, *out); };
+  }));
+  const auto chunk = [](int64_t numel) { return std::min<int64_t>(SideOf(numel), 64); };
+  const auto transform = [chunk](int64_t numel) -> Call {
+    const int64_t side = SideOf(numel);
+    const auto dct = std::make_shared<const cpu::ChunkDct>(
+        cpu::ChunkGrid{side, side, chunk(numel), chunk(numel)});
+    const auto out = std::make_shared<std::vector<float>>(side * side);
+    return [dct, out, matrix = Drawn(side * side)] { dct->Forward(matrix, *out); };
+  };
+  kernels.push_back({"dct.multiply", sizes.small, sizes.large,
+                     [chunk](int64_t numel) { return 2 * numel * chunk(numel); }, transform});
 }
 
 // Adds the kernels of low-rank factors, for square matrices at rank 4.
@@ -254,6 +289,7 @@ std::vector<LoneKernel> LoneKernels(const KernelSizes& sizes) {
   AddVectors(sizes, kernels);
   AddEntries(sizes, kernels);
   AddSpectra(sizes, kernels);
+  AddRotations(sizes, kernels);
   AddFactors(sizes, kernels);
   AddSolver(kernels);
   AddQuantisedHops(sizes, kernels);

@@ -68,7 +68,8 @@ class SchemeRun {
 
   void Step() {
     const auto begin = [&] {
-      exchange_->Begin({.info = {.seed = 1, .step = step_}, .parameter = parameter_});
+      exchange_->Begin(
+          {.info = {.seed = 1, .step = step_, .learning_rate = 0.1}, .parameter = parameter_});
     };
     total_.decode_seconds += Timed(begin);
     bool first = true;

@@ -73,11 +73,18 @@ void CheckScheme(const TrainingOptions& options, const Scheme& scheme) {
       throw Error("outer momentum", std::to_string(options.outer->momentum), "0" + why);
     }
   }
+  const OptimizerKind kind = options.optimizer.kind;
+  const std::string chosen = kOptimizerTexts[static_cast<size_t>(kind)];
+  const std::string_view only = scheme.Traits().optimizer;
+  if (!only.empty() && chosen != only) throw Error("optimizer", chosen, std::string(only) + with);
+  if (scheme.Traits().owns_rate && options.Local()) {
+    throw Error("local steps", std::to_string(options.local_steps),
+                "1, and no outer" + with + ", whose mean has the learning rate in it");
+  }
   if (!scheme.Traits().momentum_from) return;
   const std::string why = with + ", which exchanges the optimizer's momentum";
-  const OptimizerKind kind = options.optimizer.kind;
   if (kind != OptimizerKind::kAdam && kind != OptimizerKind::kAdamW) {
-    throw Error("optimizer", kOptimizerTexts[static_cast<size_t>(kind)], "adam or adamw" + why);
+    throw Error("optimizer", chosen, "adam or adamw" + why);
   }
   if (options.Local()) {
     throw Error("local steps", std::to_string(options.local_steps), "1, and no outer" + why);

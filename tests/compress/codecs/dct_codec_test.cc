@@ -93,7 +93,8 @@ TEST(Dct, HasTheBytesThatItSays) {
   // 55 positions of 6 bits and as many floats would take more than 64 floats.
   EXPECT_EQ(CodecOf("dct:k=53", Shaped({128}))->ElementsSent(128, 1), 106);
   EXPECT_EQ(CodecOf("dct:k=54", Shaped({128}))->ElementsSent(128, 1), 128);
-  for (const char* text : {"dct", "dct:k=3", "dct+fp16", "dct:chunk=5+qsgd", "dct:shape=matrix"}) {
+  for (const char* text :
+       {"dct", "dct:k=3", "dct+fp16", "dct+mx", "dct:chunk=5+qsgd", "dct:shape=matrix"}) {
     for (const auto& shape : std::vector<std::vector<int64_t>>{
              {0}, {1}, {97}, {128}, {6, 10}, {30, 7, 3}, {1, 60}, {60, 1}}) {
       const Unit unit = Shaped(shape);

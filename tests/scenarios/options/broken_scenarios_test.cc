@@ -63,7 +63,7 @@ TEST(BrokenScenarios, SayWhatIsWrong) {
       {"--levels=0.1%,50% --splits=10,20", "split"},
       {"--model=vgg99", "did you mean vgg19?; legacy-scenario --model=list prints all"},
       {"--model=resnet18:depth=3", "option of resnet18: got 'depth'; allowed: width"},
-      {"--optimizer=rmsprop", "--optimizer: got 'rmsprop'; allowed: sgd, adam, adamw, lamb"},
+      {"--optimizer=rmsprop", "--optimizer: got 'rmsprop'; allowed: sgd, adam, adamw, lamb, sign"},
       {"--optimizer=adam --momentum=0.9", "0 with optimizer adam"},
       {"--final-learning-rate=9", "at most training.learning_rate"},
       {"--label-smoothing=1", "--label-smoothing: got '1'"},

@@ -109,6 +109,10 @@ TEST_F(ProcessesTest, OptionsOfMethodsGiveEqualFiles) {
               {2, 3});
 }
 
+TEST_F(ProcessesTest, RotationsAndCosinesGiveEqualFiles) {
+  ExpectEqual("--optimizer=sign --learning-rate=0.001 --policies=demo,eden,dct,thc", {2});
+}
+
 TEST_F(ProcessesTest, ServersThatCompressGiveEqualFiles) {
   std::ofstream(Out("methods.yaml")) << "methods:\n"
                                         "  server: {scheme: 'qsgd:where=server'}\n"

@@ -90,6 +90,24 @@ TEST_F(ProgramTest, OneBitAdamComparesWithAdam) {
   EXPECT_NE(none.text.find("training.local_steps: got '4'"), std::string::npos) << none.text;
 }
 
+TEST_F(ProgramTest, DemoTrainsWithSignDescent) {
+  const std::string common = std::string("--fidelity=flow --learning-rate=0.002") + kShort;
+  const std::string sign = common + " --optimizer=sign";
+  const Result result = Run(sign + " --policies=dense,demo,demo:vectors=dct,aggregate=all" +
+                            " --record=on --out=" + Out("a"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_TRUE(ManifestOf(Out("a"))["replay_refused"].empty());
+  const auto refuses = [&](const std::string& options, const std::string& what) {
+    const Result refused = Run(options + " --out=" + Out("b"));
+    EXPECT_NE(refused.status, 0);
+    EXPECT_NE(refused.text.find(what), std::string::npos) << refused.text;
+  };
+  refuses(common + " --policies=demo", "optimizer: got 'sgd'; allowed: sign with scheme demo");
+  refuses(common + " --policies=demo:sign=off --momentum=0.9",
+          "training.momentum: got '0.9'; allowed: 0 with demo:sign=off");
+  refuses(sign + " --momentum=0.9 --policies=demo", "0 with optimizer sign, which has none");
+}
+
 // Dense gradients of 2 bytes are half of fp32's, and the tables say what they are.
 TEST_F(ProgramTest, SixteenBitBaselines) {
   const std::string common =

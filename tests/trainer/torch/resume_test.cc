@@ -76,6 +76,7 @@ Training Make(const Case& one) {
   TrainingOptions options = one.options;
   if (scheme->Traits().owns_momentum) options.sgd.momentum = 0;
   if (scheme->Traits().momentum_from) options.optimizer.kind = OptimizerKind::kAdam;
+  if (scheme->Traits().owns_rate) options.optimizer.kind = OptimizerKind::kSign;
   return Training(options, task, request, std::move(policy), std::move(scheme));
 }
 
@@ -179,8 +180,8 @@ TEST_F(Resume, EveryPolicy) {
 }
 
 TEST_F(Resume, EveryOptimizerWithLocalModelsAndWithout) {
-  for (const auto kind :
-       {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW, OptimizerKind::kLamb}) {
+  for (const auto kind : {OptimizerKind::kSgd, OptimizerKind::kAdam, OptimizerKind::kAdamW,
+                          OptimizerKind::kLamb, OptimizerKind::kSign}) {
     for (const int64_t local_steps : {1, 3}) {
       Case one{.options = SmallOptions()};
       one.options.optimizer.kind = kind;
