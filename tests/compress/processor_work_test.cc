@@ -120,6 +120,11 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
       {"terngrad-shared", false, 14.3,
        "a pass looks for what is not finite; two more take sums; codes are bytes first"});
   ExpectEncoding({"variance:alpha=4", true, 4, finite});
+  const char* const bytes = "a pass looks for what is too large; codes are bytes first";
+  for (const bool feedback : {false, true}) {
+    ExpectEncoding({"eden", feedback, feedback ? 8.0 : 7.0, bytes});
+    ExpectEncoding({"thc", feedback, feedback ? 8.0 : 7.0, bytes});
+  }
 }
 
 void ExpectErrors(const Case& one, const std::vector<double>& parameters) {

@@ -52,6 +52,13 @@ const std::vector<Case>& Cases() {
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"powersgd:min_rate=0,decay=0.5", {2, 4}},
                                           {"onebit-adam:warmup=1", {1}},
+                                          {"eden", {1, 4, 2}},
+                                          {"eden:where=after-mean", {1, 4, 2}},
+                                          {"dct:chunk=8", {0.1, 1, 0.02}},
+                                          {"demo:k=3,sign=off", {1}},
+                                          {"demo:k=3", {1}},
+                                          {"thc:block=64", {1}},
+                                          {"thc:sums=server", {1}},
                                           {"signsgd", {1}},
                                           {"terngrad-shared", {1}},
                                           {"variance", {0.5, 2, 3}},
@@ -221,6 +228,7 @@ TEST(EveryExchange, TheMeanIsOverActiveWorkersAndOthersKeepTheirState) {
       EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
     }
     if (std::string_view(one.text) == "terngrad-shared" ||
+          std::string_view(one.text).starts_with("thc") ||
         std::string_view(one.text).starts_with("qsgd") ||
         std::string_view(one.text).starts_with("dynamiq")) {
       continue;  // each worker has its own draws

@@ -38,6 +38,15 @@ const std::map<std::string, Setting>& Settings() {
       {"cat.c1", {"1000"}},
       {"cat.packet", {"100"}},
       {"cat.stop", {"maximum", "c1=1e-12,packet=64"}},
+      {"dct.chunk", {"16"}},
+      {"dct.k", {"5"}},
+      {"dct.shape", {"line"}},
+      {"demo.beta", {"0.5"}},
+      {"demo.chunk", {"16"}},
+      {"demo.k", {"7"}},
+      {"eden.bits", {"3"}},
+      {"eden.block", {"64"}},
+      {"eden.scale", {"unbiased"}},
       {"fft.chunk", {"64"}},
       {"flexible-topk.mode", {"reduce"}},
       {"flexible-topk.root", {"variance", "mode=reduce"}},
@@ -72,6 +81,10 @@ const std::map<std::string, Setting>& Settings() {
       {"signsgd.scale", {"2"}},
       {"terngrad-shared.clip", {"1"}},
       {"terngrad.clip", {"1"}},
+      {"thc.bits", {"3"}},
+      {"thc.block", {"64"}},
+      {"thc.clamped", {"0.01"}},
+      {"thc.granularity", {"40"}},
       {"threshold.budget", {"1"}},
       {"uniform.bits", {"4"}},
       {"variance.alpha", {"3"}},
@@ -140,7 +153,7 @@ Trace TraceOf(const std::string& text, const OptionSpec& option) {
   Trace trace{{}, {}, scheme->LocalClipNorm(kWorkers)};
   for (int64_t step = 0; step < kSteps; ++step) {
     std::vector<Message> sent;
-    const UnitStep context = {.info = {.seed = 5, .step = step},
+    const UnitStep context = {.info = {.seed = 5, .step = step, .learning_rate = 0.5},
                               .parameter = scheme->Parameter().fallback};
     const auto gradients = Gradients(unit, step, option);
     trace.means.push_back(test::RunStep(*exchange, context, gradients, &sent));
