@@ -71,7 +71,7 @@ class Sign : public Optimizer {
     const auto kept = static_cast<float>(1 - info.learning_rate * decay);
     const auto rate = static_cast<float>(info.learning_rate);
     for (size_t i = 0; i < weights.size(); ++i) {
-      const float sign = gradient[i] > 0 ? 1.0f : gradient[i] < 0 ? -1.0f : 0.0f;
+      const auto sign = static_cast<float>((gradient[i] > 0 ? 1 : 0) - (gradient[i] < 0 ? 1 : 0));
       weights[i] = weights[i] * kept - rate * sign;
     }
   }

@@ -23,8 +23,29 @@ struct Product {
   int64_t stride;
 };
 
-// Computes a tile of a product of depth `depth`; `rows` and `columns` are at most a tile's.
-LEGACY_INLINE void Tile(Factor a, Factor b, int64_t rows, int64_t depth, int64_t columns,
+// Four numbers in one register of every instruction set, and a row of a tile.
+using Four = float __attribute__((vector_size(16)));
+constexpr int64_t kTileFours = kTileColumns / 4;
+
+// Computes a tile of a product of depth `depth`.
+LEGACY_INLINE void Tile(Factor a, Factor b, int64_t depth, Product out) {
+  Four sums[kTileRows][kTileFours] = {};
+  for (int64_t k = 0; k < depth; ++k) {
+    Four row[kTileFours];
+    __builtin_memcpy(row, b.at + k * b.stride, sizeof row);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < kTileRows; ++i) {
+#pragma GCC unroll 4
+      for (int64_t j = 0; j < kTileFours; ++j) sums[i][j] += a.at[i * a.stride + k] * row[j];
+    }
+  }
+  for (int64_t i = 0; i < kTileRows; ++i) {
+    __builtin_memcpy(out.at + i * out.stride, sums[i], sizeof sums[i]);
+  }
+}
+
+// Computes a part of a tile, of `rows` x `columns` numbers.
+LEGACY_INLINE void Part(Factor a, Factor b, int64_t rows, int64_t depth, int64_t columns,
                         Product out) {
   float sums[kTileRows][kTileColumns] = {};
   for (int64_t k = 0; k < depth; ++k) {
@@ -47,9 +68,9 @@ LEGACY_INLINE void Multiply(Factor a, Factor b, int64_t rows, int64_t depth, int
       const Factor left = {a.at + i * a.stride, a.stride}, right = {b.at + j, b.stride};
       const Product to = {out.at + i * out.stride + j, out.stride};
       if (rows - i >= kTileRows && columns - j >= kTileColumns) {
-        Tile(left, right, kTileRows, depth, kTileColumns, to);  // of constant size
+        Tile(left, right, depth, to);
       } else {
-        Tile(left, right, rows - i < kTileRows ? rows - i : kTileRows, depth,
+        Part(left, right, rows - i < kTileRows ? rows - i : kTileRows, depth,
              columns - j < kTileColumns ? columns - j : kTileColumns, to);
       }
     }
