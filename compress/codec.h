@@ -144,8 +144,8 @@ class Codec : public Pluggable {
   virtual void MeanOf(std::span<const float> sum, float divisor, const CodecContext& context,
                       std::span<float> mean) const;
 
-  // Returns E||x - C(x)||^2 for each parameter, where x is `values`. The default encodes and
-  // decodes once for each.
+  // Returns E||x - C(x)||^2 for each parameter, where x is `values` and C(x) the message that
+  // EncodeWithFeedback makes. The default encodes and decodes once for each.
   virtual std::vector<double> SquaredErrors(std::span<const float> values,
                                             std::span<const double> parameters,
                                             const CodecContext& context) const;

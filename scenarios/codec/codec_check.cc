@@ -193,8 +193,9 @@ double SquaredDistance(std::span<const float> a, std::span<const float> b) {
   return sum;
 }
 
-// Compares the mean error of many messages with the error that SquaredErrors expects. Methods that
-// draw a sample estimate the error from one sample, so the tolerance is wide.
+// Compares the mean error of many messages, as error feedback makes them, with the error that
+// SquaredErrors expects. Methods that draw a sample estimate the error from one sample, so the
+// tolerance is wide.
 std::string Errors(const Codec& codec) {
   constexpr int kDraws = 64;
   constexpr double kSlack = 0.2;
@@ -208,8 +209,8 @@ std::string Errors(const Codec& codec) {
       double error = 0;
       for (uint64_t step = 0; step < kDraws; ++step) {
         const CodecContext context = ContextOf(parameters[p], step);
-        std::vector<float> sum(values.size());
-        codec.DecodeAdd(codec.Encode(values, context).bytes, context, sum);
+        std::vector<float> sum(values.size()), residual = values;
+        codec.DecodeAdd(codec.EncodeWithFeedback({}, residual, context).bytes, context, sum);
         error += SquaredDistance(values, sum) / kDraws;
       }
       Expect(std::abs(error - said[p]) <= kSlack * std::max(error, said[p]) + 0.05 * squared, [&] {
