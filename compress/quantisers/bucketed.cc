@@ -228,6 +228,15 @@ std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string
            "rounding to levels: at random, which is unbiased, or to the nearest"}};
 }
 
+int64_t ReadBucket(const OptionReader& options) {
+  if (options.Text("bucket") == kUnit) return kUnitBucket;
+  const int64_t bucket = options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
+  if (bucket % cpu::kDrawGroup != 0) {
+    throw Error("bucket", options.Text("bucket"), "multiples of 64, or unit");
+  }
+  return bucket;
+}
+
 BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits) {
   constexpr std::string_view kRoundings[] = {"nearest", "stochastic"};
   BucketedQuantiser::Settings settings;
@@ -237,11 +246,7 @@ BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int l
                    .integer = true,
                    .fallback = static_cast<double>(options.Integer("bits", least_bits, kMostBits)),
                    .help = "bits per value, the sign included"};
-  const bool unit = options.Text("bucket") == kUnit;
-  settings.bucket = unit ? kUnitBucket : options.Integer("bucket", cpu::kDrawGroup, kMostBucket);
-  if (settings.bucket % cpu::kDrawGroup != 0) {
-    throw Error("bucket", options.Text("bucket"), "multiples of 64, or unit");
-  }
+  settings.bucket = ReadBucket(options);
   settings.stochastic = options.Choice("rounding", kRoundings) == 1;
   return settings;
 }

@@ -115,5 +115,7 @@ cpu::DrawSource DrawsOf(const CodecContext& context);
 std::vector<OptionSpec> BucketOptions(const std::string& bits, const std::string& rounding,
                                       int least_bits);
 BucketedQuantiser::Settings ReadBucketOptions(const OptionReader& options, int least_bits);
+// Reads the option "bucket" alone. Throws Error unless it is a multiple of 64.
+int64_t ReadBucket(const OptionReader& options);
 
 }  // namespace legacy

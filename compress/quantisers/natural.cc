@@ -8,6 +8,8 @@
 // bits=8: sign, and the exponent's distance from the segment's greatest. Powers of at most 2^-127
 // times the greatest become zero, which biases them by less than 2^-126 of the greatest.
 //
+// form=dithering: powers of two times the norm of a bucket (natural_dithering.h).
+//
 // Segment for bits=9: exponents of fp32 in a byte each, 0 for zero; then signs in a bit each
 // (bitpack.h). For bits=8: the greatest exponent E in a byte, 0 if all values are zero; then a byte
 // for each value, whose highest bit is the sign and whose other bits are 0 for zero and otherwise
@@ -26,6 +28,7 @@
 #include "compress/density.h"
 #include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
+#include "compress/quantisers/natural_dithering.h"
 #include "compress/quantisers/rules.h"
 
 namespace legacy {
@@ -213,15 +216,21 @@ class Natural8 : public Natural {
 }  // namespace
 
 QuantiserRow NaturalRow() {
+  std::vector<OptionSpec> options = {
+      {"bits", "9", "8, 9",
+       "bits per value; 8: exponents relative to the largest one; 9: fp32's exponents"},
+      {"form", "rounding", "rounding, dithering",
+       "powers of two themselves, or times the norm of a bucket, few of them (natural dithering)"}};
+  for (OptionSpec& option : NaturalDitheringOptions()) options.push_back(std::move(option));
   return {{.name = "natural",
            .help = "rounds every value at random to a power of two, so that only sign and exponent "
                    "are sent",
            .paper = "Horvath et al., Natural Compression for Distributed Deep Learning, 2019",
-           .options =
-               {{"bits", "9", "8, 9",
-                 "bits per value; 8: exponents relative to the largest one; 9: fp32's exponents"}}},
-          [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
-            if (options.Integer("bits", 8, 9) == 8) return std::make_unique<Natural8>();
+           .options = std::move(options)},
+          [](const OptionReader& own) -> std::unique_ptr<Quantiser> {
+            constexpr std::string_view kForms[] = {"rounding", "dithering"};
+            if (own.Choice("form", kForms) == 1) return MakeNaturalDithering(own);
+            if (own.Integer("bits", 8, 9) == 8) return std::make_unique<Natural8>();
             return std::make_unique<Natural9>();
           }};
 }

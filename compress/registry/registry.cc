@@ -235,12 +235,12 @@ std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeO
 std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& options) {
   std::vector<Stage> stages = ParseStages(text);
   CheckOptions(stages.front());
-  const int64_t dense_start = TakeDenseStart(stages.front());
   SchemeOptions all = options;
+  all.dense_start = TakeDenseStart(stages.front());
   all.residual_decay = TakeResidualDecay(stages.front());
   std::unique_ptr<Scheme> scheme = MakePlainScheme(std::move(stages), all);
   CheckResidualDecay(*scheme, all.residual_decay);
-  return WithDenseStart(std::move(scheme), dense_start);
+  return WithDenseStart(std::move(scheme), all.dense_start);
 }
 
 std::span<const SchemeRow> SchemeTable() {

@@ -12,7 +12,8 @@
 namespace legacy {
 namespace {
 
-constexpr std::array<std::string_view, 2> kMemories = {"residual", "momentum"};
+constexpr std::array<std::string_view, 4> kMemories = {"residual", "momentum", kEf21,
+                                                       kEf21Momentum};
 constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
                                                          "butterfly"};
@@ -155,18 +156,23 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
 std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
                                         const CodecSchemeOptions& options, std::string name) {
   auto scheme = std::make_unique<CodecScheme>(std::move(codec), options, std::move(name));
-  if (options.where == Where::kWorker) return scheme;
-  return CompressedMean(std::move(scheme), options.where, options.again);
+  if (options.where != Where::kWorker) {
+    return CompressedMean(std::move(scheme), options.where, options.again);
+  }
+  if (options.ef21) return WithEf21(std::move(scheme), *options.ef21);
+  return scheme;
 }
 
 std::span<const OptionSpec> CodecSchemeOptionSpecs() {
   static const std::vector<OptionSpec> specs = {
       {"min_numel", "0", "0 to 4294967295", "number of elements below which a unit is sent whole"},
       {"vectors", "on", "on, off", "compress one-dimensional units (vectors, buckets, models) too"},
-      {"memory", "residual", "residual, momentum",
+      {"memory", "residual", "residual, momentum, ef21, ef21m",
        "error feedback: add the residual to the next gradient, or to the momentum (momentum "
-       "correction)"},
+       "correction); or compress differences to what receivers know of the gradient, or of its "
+       "momentum"},
       {"momentum", "0.9", "0 to 0.999999", "momentum factor of memory=momentum"},
+      EtaOption(),
       {"nesterov", "off", "on, off", "use Nesterov momentum with memory=momentum"},
       {"masking", "on", "on, off", "set the momentum to 0 at the positions that were sent"},
       {"local_clip", "0", "0 to 1e30",
@@ -193,7 +199,9 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
 CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
                                           const SchemeOptions& options) {
   CodecSchemeOptions read;
-  const bool momentum = reader.Choice("memory", kMemories) == 1;
+  const size_t memory = reader.Choice("memory", kMemories);
+  const bool momentum = memory == 1;
+  read.ef21 = ReadEf21(kMemories[memory], reader, options);
   if (momentum && !options.error_feedback) {
     throw Error("memory", "momentum", "residual; momentum correction needs error feedback");
   }
@@ -226,6 +234,10 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   if (read.again != Again::kOff && read.where != Where::kAfterMean) {
     throw Error("again", std::string(kAgain[static_cast<size_t>(read.again)]),
                 "off without where=after-mean");
+  }
+  if (read.ef21 && (read.where != Where::kWorker || read.summing != Summing::kPlain)) {
+    throw Error("memory", std::string(kMemories[memory]),
+                "residual, momentum with where and reduction other than worker and gather");
   }
   return read;
 }

@@ -19,12 +19,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "compress/exchange.h"
 #include "compress/options.h"
 #include "compress/schemes/codec_step.h"
 #include "compress/schemes/compressed_mean.h"
+#include "compress/schemes/ef21.h"
 #include "compress/schemes/memory.h"
 
 namespace legacy {
@@ -42,6 +44,8 @@ struct CodecSchemeOptions {
   bool first_feedback = false;   // true: sums by hops keep residuals of first messages
   int64_t slice = 8 << 20;       // most bytes of a message of sums by hops
   Again again = Again::kOff;
+  // Where given, differences of gradients are compressed (ef21.h).
+  std::optional<Ef21Options> ef21 = std::nullopt;
 };
 
 // Makes exchanges of one codec.

@@ -114,7 +114,7 @@ const OptionSpec& DenseStartOption() {
 }
 
 std::unique_ptr<Scheme> WithDenseStart(std::unique_ptr<Scheme> scheme, int64_t steps) {
-  if (steps == 0) return scheme;
+  if (steps == 0 || scheme->Traits().starts_dense) return scheme;
   if (scheme->Traits().owns_momentum) {
     throw Error("option dense_start of " + std::string(scheme->Name()), std::to_string(steps),
                 "0, as momentum is applied before compression; policy warmup:form=dense starts so");

@@ -17,16 +17,6 @@ const Unit& Checked(const Unit& unit, int workers) {
   return unit;
 }
 
-// Reads the squares of a codec: none, or one per element.
-std::vector<float> LoadedSquares(StateReader& in, int64_t numel) {
-  const auto all = static_cast<uint64_t>(numel);
-  const uint64_t count = in.Number("squares of a codec", all);
-  if (count != 0 && count != all) {
-    throw Error("state: squares of a codec", std::to_string(count), "0 or " + std::to_string(all));
-  }
-  return in.Floats(count);
-}
-
 }  // namespace
 
 void CheckExchange(const Unit& unit, int workers) {
@@ -99,8 +89,7 @@ Bytes ExchangeBase::Save() const {
   out.Number(workers_);
   for (const CodecState& state : codec_states_) {
     for (const double number : state.numbers) out.Real(number);
-    out.Number(state.squares.size());
-    out.Floats(state.squares);
+    SaveKept(state.squares, out);
   }
   memory_.Save(out);
   out.Number(shared_.size());
@@ -118,7 +107,7 @@ void ExchangeBase::Load(ByteSpan state) {
   std::vector<CodecState> codec_states(codec_states_.size());
   for (CodecState& codec_state : codec_states) {
     for (double& number : codec_state.numbers) number = in.Real("number of a codec");
-    codec_state.squares = LoadedSquares(in, unit_.numel);
+    codec_state.squares = LoadKept("squares of a codec", unit_.numel, in);
   }
   // State is loaded into a copy, so that refused bytes change nothing.
   Memory memory = memory_;
@@ -152,16 +141,30 @@ void ExchangeBase::LoadShared(StateReader& in) {
 void ExchangeBase::SaveWorker(int worker, StateWriter& out) const {
   const CodecState& state = codec_states_[worker];
   for (const double number : state.numbers) out.Real(number);
-  out.Number(state.squares.size());
-  out.Floats(state.squares);
+  SaveKept(state.squares, out);
   memory_.SaveWorker(worker, out);
 }
 
 void ExchangeBase::LoadWorker(int worker, StateReader& in) {
   CodecState& state = codec_states_[worker];
   for (double& number : state.numbers) number = in.Real("number of a codec");
-  state.squares = LoadedSquares(in, unit_.numel);
+  state.squares = LoadKept("squares of a codec", unit_.numel, in);
   memory_.LoadWorker(worker, in);
+}
+
+void SaveKept(std::span<const float> kept, StateWriter& out) {
+  out.Number(kept.size());
+  out.Floats(kept);
+}
+
+std::vector<float> LoadKept(const char* what, int64_t numel, StateReader& in) {
+  const auto all = static_cast<uint64_t>(numel);
+  const uint64_t count = in.Number(what, all);
+  if (count != 0 && count != all) {
+    throw Error(std::string("state: ") + what, std::to_string(count),
+                "0 or " + std::to_string(all));
+  }
+  return in.Floats(count);
 }
 
 Message NumberMessage(uint32_t number) {

@@ -64,6 +64,11 @@ class ExchangeBase : public Exchange {
 // Throws Error if there are no workers, or too many elements.
 void CheckExchange(const Unit& unit, int workers);
 
+// Save and load a vector that one worker, or all, keep of a unit: its elements, or nothing yet.
+// Throws Error for another length.
+void SaveKept(std::span<const float> kept, StateWriter& out);
+std::vector<float> LoadKept(const char* what, int64_t numel, StateReader& in);
+
 // Returns a payload without a header: the four bytes of a number, for collective calls of one
 // number per worker.
 Message NumberMessage(uint32_t number);

@@ -39,12 +39,20 @@ std::vector<double> MeanErrorFed(const Exchange& exchange, const Gradients& grad
   return mean;
 }
 
-Losses LossesOf(std::span<const double> e, std::span<const float> decoded) {
+std::vector<float> KnownTo(const Exchange& exchange) {
+  const std::span<const float> known = exchange.Known();
+  return {known.begin(), known.end()};
+}
+
+// `known` is what the mean is added to (Exchange::Known).
+Losses LossesOf(std::span<const double> e, std::span<const float> mean,
+                std::span<const float> known) {
   Losses losses;
   for (size_t i = 0; i < e.size(); ++i) {
+    const double decoded = double{mean[i]} - (known.empty() ? 0.0 : double{known[i]});
     losses.squared += e[i] * e[i];
-    losses.kept += double{decoded[i]} * double{decoded[i]};
-    losses.error += (e[i] - double{decoded[i]}) * (e[i] - double{decoded[i]});
+    losses.kept += decoded * decoded;
+    losses.error += (e[i] - decoded) * (e[i] - decoded);
   }
   return losses;
 }
@@ -220,6 +228,7 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
   Exchange& exchange = *alone_[u];
   const Bytes state = options_.repeats > 1 ? exchange.Save() : Bytes();
   const std::vector<double> e = MeanErrorFed(exchange, {gradient});
+  const std::vector<float> known = KnownTo(exchange);
   std::vector<double> encode;
   std::vector<double> decode;
   ExchangeTrace trace;
@@ -239,7 +248,7 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
-  const Losses losses = LossesOf(e, trace.mean);
+  const Losses losses = LossesOf(e, trace.mean, known);
   record.squared = losses.squared;
   record.kept_squared = losses.kept;
   record.error_squared = losses.error;
@@ -256,9 +265,10 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
   const Gradients parts = PartOf(u, gradients);
   const std::vector<double> e =
       candidates_.empty() ? MeanErrorFed(exchange, parts) : std::move(measured_[u]);
+  const std::vector<float> known = KnownTo(exchange);
   const Gradients none(parts.size());
   const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
-  const Losses losses = LossesOf(e, trace.mean);
+  const Losses losses = LossesOf(e, trace.mean, known);
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;
   record.elements_sent = exchange.ElementsSent();

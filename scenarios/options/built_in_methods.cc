@@ -37,14 +37,15 @@ void AddStatic(Table& table) {
   table.Add("topk-global", "topk", "uniform", "model");
   for (const char* scheme : {"randomk", "ar-topk", "flexible-topk", "dgc", "redsync", "sidco",
                              "adacomp", "cat", "qsgd", "maxmin", "terngrad", "terngrad-shared",
-                             "natural", "onebit", "powersgd", "fft", "variance", "mx", "fp8",
-                             "dynamiq"}) {
+                             "natural", "onebit", "powersgd", "arc", "fft", "variance", "mx",
+                             "fp8", "dynamiq"}) {
     table.Add(scheme, scheme);
   }
   table.Add("mx-ring", "mx:reduction=ring");
   table.Add("mx-butterfly", "mx:reduction=butterfly");
   table.Add("redsync-quantised", "redsync:quantised=on");
   table.Add("ef-sign", "sign");
+  table.Add("ef21", "topk:memory=ef21");
   // The paper's learning rates are about 1e-4, a thousandth of those of the other methods.
   table.Add("signsgd", "signsgd:scale=0.001");
   for (const char* quantiser : {"fp32", "uniform", "fp16", "bf16"}) {

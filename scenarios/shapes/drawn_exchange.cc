@@ -148,7 +148,10 @@ UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
 }
 
 DrawnExchange::Case DrawnExchange::CaseOf(size_t unit) const {
-  Case now{parameters_[unit], {}, active_workers_.size()};
+  Case now{.parameter = parameters_[unit],
+           .candidates = {},
+           .active_workers = active_workers_.size(),
+           .starts = info_.step < scheme_.Traits().dense_steps};
   if (Measured(static_cast<int>(unit))) now.candidates = candidates_;
   return now;
 }

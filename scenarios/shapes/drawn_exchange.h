@@ -75,10 +75,11 @@ class DrawnExchange : public ModelExchange {
     double parameter = 0;
     std::vector<double> candidates;
     size_t active_workers = 0;
+    bool starts = false;  // true in the steps in which the scheme sends all units whole
     auto operator<=>(const Case&) const = default;
     template <class Archive>
     friend void Fields(Archive& archive, Case& c) {
-      archive(c.parameter, c.candidates, c.active_workers);
+      archive(c.parameter, c.candidates, c.active_workers, c.starts);
     }
   };
   struct UnitState {

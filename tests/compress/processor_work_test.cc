@@ -114,8 +114,12 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
       ExpectEncoding(one);
     }
   }
+  ExpectEncoding({"gaussian:memory=ef21", true, 4, "the difference is a vector that is cleared"});
+  ExpectEncoding({"gaussian:memory=ef21m", true, 4, "the difference is a vector that is cleared"});
   ExpectEncoding({"mean", false, 4, finite});
   ExpectEncoding({"signsgd", false, 4, finite});
+  ExpectEncoding({"signsgd:momentum=0.9", false, 4, finite});
+  ExpectEncoding({"natural:form=dithering", false, 4, finite});
   ExpectEncoding(
       {"terngrad-shared", false, 14.3,
        "a pass looks for what is not finite; two more take sums; codes are bytes first"});

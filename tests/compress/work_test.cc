@@ -116,6 +116,21 @@ TEST(Work, OfDecayIsAPass) {
             Charged(*MakeScheme("topk", {.error_feedback = false})));
 }
 
+// EF21 reads g and m, and writes m and their difference, before it encodes; it adds to the estimate
+// of the mean after the last call.
+TEST(Work, OfEf21IsThatOfItsEstimates) {
+  for (const char* name : {"topk", "gaussian", "fp16"}) {
+    for (const char* memory : {":memory=ef21", ":memory=ef21m"}) {
+      EXPECT_EQ(Charged(*MakeScheme(std::string(name) + memory)),
+                "copy 8192, " + Charged(*MakeScheme(name)) + ", accumulate 4096");
+    }
+  }
+  EXPECT_EQ(Charged(*MakeScheme("topk:memory=ef21,min_numel=5000")),
+            Charged(*MakeScheme("dense", {.error_feedback = false})));
+  EXPECT_EQ(Charged(*MakeScheme("topk:memory=ef21m,min_numel=5000")),
+            "accumulate 4096, " + Charged(*MakeScheme("dense", {.error_feedback = false})));
+}
+
 // The sums of a ring are the network's own work, as those in fp32 are.
 TEST(Work, OfSumsByHopsIsThatOfPlainOnes) {
   for (const std::string name : {"fp16", "bf16"}) {

@@ -23,7 +23,10 @@ constexpr Case kUnbiased[] = {{"qsgd", 4},
                               {"maxmin:rounding=stochastic,bucket=64", 1},
                               {"terngrad:clip=0", 0},
                               {"natural", 0},
-                              {"natural:bits=8", 0}};
+                              {"natural:bits=8", 0},
+                              {"natural:form=dithering", 0},
+                              {"natural:form=dithering,levels=3,bucket=64", 0},
+                              {"natural:form=dithering,levels=20,norm=l2", 0}};
 constexpr Case kBiased[] = {{"qsgd:rounding=nearest", 4},
                             {"maxmin", 4},
                             {"maxmin", 8},
@@ -232,6 +235,8 @@ TEST(Quantisers, ErrorFeedbackIsAllowedWhereItIsBounded) {
                                {"mx", 0},
                                {"mx:format=e2m1", 0},
                                {"fp8:format=e5m2,scale=up", 0},
+                               {"natural:form=dithering", 0},
+                               {"natural:form=dithering,levels=5,norm=l2", 0},
                                {"sign", 0},
                                {"onebit", 0}};
   for (const Case& test : kAllowed) {
@@ -247,7 +252,8 @@ TEST(Quantisers, OptionsAreChecked) {
   for (const char* bad :
        {"qsgd:bits=1", "qsgd:bits=9", "qsgd:bits=2.5", "qsgd:bucket=100", "qsgd:bucket=0",
         "qsgd:norm=l1", "qsgd:code=huffman", "qsgd:rounding=up", "maxmin:bits=0", "maxmin:norm=l2",
-        "terngrad:clip=-1", "terngrad:bits=2", "natural:bits=7", "sign:bits=1", "onebit:bits=1"}) {
+        "terngrad:clip=-1", "terngrad:bits=2", "natural:bits=7", "natural:form=dithering,levels=0",
+        "natural:form=dithering,bucket=65", "natural:form=dither", "sign:bits=1", "onebit:bits=1"}) {
     EXPECT_THROW(QuantiserOf(bad), Error) << bad;
   }
   EXPECT_EQ(QuantiserOf("qsgd:bits=6")->Parameter().fallback, 6);

@@ -135,6 +135,69 @@ TEST(Natural, NeighboursAndVariance) {
   }
 }
 
+// One bucket of levels u, u / 2, u / 4 and 0, and one of a norm that is too small.
+TEST(NaturalDithering, KnownBytes) {
+  const auto quantiser = QuantiserOf("natural:form=dithering,levels=3,bucket=64");
+  std::vector<float> values(66);
+  values[0] = -4;
+  values[1] = 2;
+  values[2] = 1;
+  values[3] = -0.0f;
+  values[64] = 0x1p-125f;
+  // Codes 0, 5, 4, 3 and zeros (3) of 3 bits, first 64 and then 2.
+  Bytes expected = Segment({4, 0}, {});
+  uint32_t first = 0 | 5 << 3 | 4 << 6;
+  for (int i = 3; i < 8; ++i) first |= 3u << 3 * i;
+  for (int i = 0; i < 3; ++i) expected.push_back(static_cast<std::byte>(first >> 8 * i));
+  uint32_t zeros = 0;
+  for (int i = 0; i < 8; ++i) zeros |= 3u << 3 * i;
+  for (int i = 0; i < 21; ++i) expected.push_back(static_cast<std::byte>(zeros >> i % 3 * 8));
+  expected.push_back(std::byte{3 | 3 << 3});
+  EXPECT_EQ(test::EncodeSegment(*quantiser, values, 0), expected);
+  std::vector<float> decoded(values.size());
+  quantiser->Decode(expected, 0, decoded);
+  values[64] = 0;
+  EXPECT_EQ(decoded, values);
+}
+
+// Each value becomes one of the levels around it, and the error is within its bound.
+TEST(NaturalDithering, NeighboursAndVariance) {
+  for (const auto& [text, levels, norm] : {std::tuple{"natural:form=dithering", 8, false},
+                                           {"natural:form=dithering,levels=4,norm=l2", 4, true}}) {
+    const auto quantiser = QuantiserOf(text);
+    const auto values = test::Normals(512, 3);
+    const double u =
+        norm ? std::sqrt(test::SquaredNorm(values))
+             : std::abs(*std::ranges::max_element(values, {}, [](float x) { return std::abs(x); }));
+    const double lowest = u * std::exp2(1 - levels);
+    for (int step = 0; step < 20; ++step) {
+      const auto decoded = test::RoundTrip(*quantiser, values, 0, step);
+      for (size_t i = 0; i < values.size(); ++i) {
+        const double x = std::abs(values[i]), y = std::abs(decoded[i]);
+        if (x < lowest) {
+          ASSERT_TRUE(y == 0 || std::abs(y / lowest - 1) < 1e-6);
+          continue;
+        }
+        ASSERT_TRUE(y / x > 0.5 - 1e-6 && y / x < 2 + 1e-6);
+        const double power = std::log2(y / u);
+        ASSERT_NEAR(power, std::round(power), 1e-6);
+      }
+    }
+    EXPECT_LE(quantiser->SquaredError(values, 0),
+              (0.125 + 512 * std::exp2(-2 * levels)) * test::SquaredNorm(values));
+  }
+}
+
+TEST(NaturalDithering, MalformedSegments) {
+  const char* text = "natural:form=dithering,levels=3";
+  ExpectRefused(text, Segment({4}, {7}), 1);      // a code above 2 levels
+  ExpectRefused(text, Segment({4}, {3 | 8}), 1);  // padding
+  ExpectRefused(text, Segment({0}, {2}), 1);      // a value where all are zero
+  ExpectRefused(text, Segment({-4}, {3}), 1);
+  ExpectRefused(text, Segment({0x1p-125f}, {3}), 1);
+  ExpectRefused(text, Segment({4}, {3, 0}), 1);
+}
+
 TEST(Natural, Saturates) {
   const std::vector<float> values = {0x1.FFFFFEp127f, -0x1.8p127f};
   for (const char* text : {"natural", "natural:bits=8"}) {

@@ -50,7 +50,14 @@ const std::vector<Case>& Cases() {
                                           {"topk:where=both", {0.1, 0.02}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
+                                          {"topk:memory=ef21", {0.1, 0.02, 1}},
+                                          {"topk:memory=ef21m,eta=0.3+bf16", {0.1, 0.02}},
+                                          {"threshold:memory=ef21m", {0.5, 2}},
+                                          {"topk:memory=ef21m,min_numel=1000", {0.1}},
                                           {"powersgd:min_rate=0,decay=0.5", {2, 4}},
+                                          {"arc", {0.2, 1, 0.5}},
+                                          {"arc:rank=2,decay=0.5", {0.2, 0.5}},
+                                          {"arc:memory=ef21m", {0.2, 1, 0.5}},
                                           {"onebit-adam:warmup=1", {1}},
                                           {"eden", {1, 4, 2}},
                                           {"eden:where=after-mean", {1, 4, 2}},
@@ -60,6 +67,8 @@ const std::vector<Case>& Cases() {
                                           {"thc:block=64", {1}},
                                           {"thc:sums=server", {1}},
                                           {"signsgd", {1}},
+                                          {"signsgd:momentum=0.9", {1}},
+                                          {"natural:form=dithering,bucket=64", {1}},
                                           {"terngrad-shared", {1}},
                                           {"variance", {0.5, 2, 3}},
                                           {"variance:reset=off,index=delta+fp16", {0.5, 1.5}}};
@@ -163,9 +172,10 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
   const Unit unit = test::MakeUnit(kNumel, 1);
   const LinkEstimate slow_start = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
   const LinkEstimate thin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
-  for (const char* text : {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
-                           "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
-                           "flexible-topk:mode=gather", "randomk"}) {
+  for (const char* text :
+       {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
+        "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
+        "flexible-topk:mode=gather", "randomk", "topk:memory=ef21", "sidco:memory=ef21m"}) {
     const auto scheme = MakeScheme(text);
     const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->Traits().reads_network;
     for (const LinkEstimate& link : {slow_start, thin}) {
@@ -228,7 +238,8 @@ TEST(EveryExchange, TheMeanIsOverActiveWorkersAndOthersKeepTheirState) {
       EXPECT_EQ(test::ResidualSquared(*three, other), 0) << one.text;
     }
     if (std::string_view(one.text) == "terngrad-shared" ||
-          std::string_view(one.text).starts_with("thc") ||
+        std::string_view(one.text).starts_with("thc") ||
+        std::string_view(one.text).starts_with("natural") ||
         std::string_view(one.text).starts_with("qsgd") ||
         std::string_view(one.text).starts_with("dynamiq")) {
       continue;  // each worker has its own draws

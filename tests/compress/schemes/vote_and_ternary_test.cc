@@ -55,6 +55,28 @@ TEST(SignSgd, HasOneBitEachAndNoResidual) {
       std::vector<double>{4.25});
 }
 
+// SIGNUM sends the signs of a momentum that starts at 0.
+TEST(SignSgd, SendsTheSignsOfItsMomentum) {
+  const auto scheme = MakeScheme("signsgd:momentum=0.75");
+  EXPECT_TRUE(scheme->Traits().owns_momentum);
+  EXPECT_FALSE(MakeScheme("signsgd")->Traits().owns_momentum);
+  const auto exchange = scheme->Open(test::MakeUnit(kNumel), 1);
+  std::vector<double> m(kNumel);
+  int changed = 0;
+  for (int64_t step = 0; step < 10; ++step) {
+    const auto gradient = test::Normals(kNumel, 70 + step);
+    const auto mean = test::RunStep(*exchange, {.info = {.step = step}}, {gradient});
+    for (int64_t i = 0; i < kNumel; ++i) {
+      m[i] = 0.75 * m[i] + 0.25 * gradient[i];
+      if (std::abs(m[i]) < 1e-6) continue;
+      ASSERT_EQ(mean[i], m[i] >= 0 ? 1 : -1) << step;
+      changed += (gradient[i] >= 0) != (m[i] >= 0);
+    }
+  }
+  EXPECT_GT(changed, kNumel);
+  EXPECT_THROW(MakeScheme("signsgd:momentum=1"), Error);
+}
+
 std::vector<std::vector<float>> Gradients(int workers) {
   std::vector<std::vector<float>> gradients;
   for (int w = 0; w < workers; ++w) gradients.push_back(test::Normals(kNumel, 60 + w));

@@ -199,11 +199,13 @@ std::string TextOf(std::vector<BucketWork> buckets, int workers) {
 TEST(DrawnExchange, SendsWhatRealGradientsWould) {
   constexpr int kWorkers = 4;
   const ModelShape shape = Small();
-  for (const std::string text : {"dense", "fp16", "topk", "randomk", "powersgd", "qsgd", "ar-topk",
-                                 "signsgd", "terngrad-shared", "topk+rbf:bits=8"}) {
+  for (const std::string text :
+       {"dense", "fp16", "topk", "randomk", "powersgd", "qsgd", "ar-topk", "signsgd",
+        "terngrad-shared", "topk+rbf:bits=8", "arc", "topk:memory=ef21", "arc:memory=ef21m"}) {
     for (const std::vector<int>& active : {std::vector<int>(), std::vector<int>{0, 2, 3}}) {
       const auto scheme =
-          MakeScheme(text, {.error_feedback = text == "topk" || text == "powersgd"});
+          MakeScheme(text, {.error_feedback = text == "topk" || text == "powersgd" ||
+                                              text.find("ef21") != std::string::npos});
       const ParameterSpec& spec = scheme->Parameter();
       const auto policy = MakeUniformPolicy(spec.name == "density" ? 0.05 : spec.fallback);
       const UnitPlan plan = PlanUnits(shape.layers, Scope::kLayer);
@@ -263,6 +265,30 @@ TEST(DrawnExchange, DrawsDataDependentMessagesAFewTimesForEachParameter) {
 
 // Clipping takes each worker's whole gradient: the norm of the first layers alone is below the
 // limit of the second case.
+// The lengths of a dense start, and those after it, are drawn apart.
+TEST(DrawnExchange, StartsDense) {
+  const ModelShape shape = Small();
+  const auto bytes = [&](const char* text, int64_t step) {
+    const auto scheme = MakeScheme(text);
+    DrawnExchange drawn(*scheme, shape.layers, 4, {.text = "gaussian", .steps = 2});
+    std::vector<double> parameters(shape.layers.size(), 0.01);
+    int64_t sent = 0;
+    for (int64_t at = 0; at <= step; ++at) {
+      drawn.Begin({.info = {.seed = 1, .step = at}, .parameters = parameters, .candidates = {}});
+      drawn.Encode(0, nullptr);
+      drawn.Finish(nullptr);
+      sent = drawn.Calls(0).back().bytes[0];
+    }
+    return sent;
+  };
+  for (const char* text : {"topk:dense_start=5", "topk:memory=ef21,dense_start=4"}) {
+    EXPECT_EQ(bytes(text, 0), bytes("dense", 0)) << text;
+    EXPECT_EQ(bytes(text, 4), bytes("dense", 0)) << text;
+    EXPECT_EQ(bytes(text, 5), bytes("topk", 0)) << text;
+    EXPECT_EQ(bytes(text, 9), bytes("topk", 0)) << text;
+  }
+}
+
 TEST(DrawnTraining, ClipsDrawnGradientsAndChargesForIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {
