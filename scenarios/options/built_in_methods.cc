@@ -87,6 +87,7 @@ void AddAdaptive(Table& table) {
   table.Add("accordion", "topk", "accordion:interval=10%");
   table.Add("accordion-powersgd", "powersgd", "accordion:interval=10%");
   table.Add("lgreco-accordion", "powersgd", "lgreco-accordion:period=10%");
+  table.Add("edgc", "powersgd", "edgc:window=10%");
   table.Add("gravac", "topk", "gravac:window=5%");
   table.Add("gravac-dgc", "dgc", "gravac:window=5%");
   table.Add("kimad", "topk", "kimad");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compress/exchange.h"
@@ -133,6 +134,21 @@ class PolicyDriver {
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   bool measured_ = false;  // whether the policy agrees within a step
 };
+
+// Returns a scheme that the policy drives.
+inline std::string SchemeOf(const std::string& policy) {
+  if (policy.starts_with("theta")) return "fft";
+  return policy.starts_with("edgc") ? "powersgd" : "topk";
+}
+
+// Returns an anchor of the scheme, and units that it compresses.
+inline std::pair<double, std::vector<Unit>> AnchorAndUnits(const std::string& scheme) {
+  std::vector<Unit> units = MakeUnits({6000, 900, 40});
+  if (scheme != "powersgd") return {scheme == "fft" ? 0.85 : 0.02, units};
+  units[0].shape = {60, 100};
+  units[1].shape = {30, 30};
+  return {8, units};
+}
 
 // Returns normal gradients whose spread differs between units, and is the same at every step.
 inline PolicyDriver::Gradients NormalGradients(const std::vector<Unit>& units) {

@@ -165,12 +165,13 @@ TEST(Work, EveryKernelHasACost) {
     }
   }
   for (const PolicyRow& row : PolicyTable()) {
-    const std::string scheme = row.info.name.starts_with("theta") ? "fft" : "topk";
-    const PolicyContext context = {.units = test::MakeUnits({6000, 900, 40}),
+    const std::string scheme = test::SchemeOf(row.info.name);
+    const auto [anchor, units] = test::AnchorAndUnits(scheme);
+    const PolicyContext context = {.units = units,
                                    .workers = 3,
                                    .total_steps = 8,
                                    .steps_per_epoch = 2,
-                                   .parameter = scheme == "fft" ? 0.85 : 0.02,
+                                   .parameter = anchor,
                                    .seed = 9};
     test::PolicyDriver driver(row.info.name, scheme, context);
     for (int64_t step = 0; step < 8; ++step) {

@@ -22,6 +22,13 @@ const std::map<std::string, Setting>& Settings() {
       {"accordion.interval", {"2"}},
       {"accordion.interval_steps", {"3"}},
       {"accordion.low", {"0.1"}},
+      {"edgc.every", {"2", "window=4,start=0"}},
+      {"edgc.form", {"code", "window=4,start=0,every=1"}},
+      {"edgc.least", {"7", "window=4,start=0,every=1"}},
+      {"edgc.most", {"16", "window=4,start=0,every=1,form=code"}},
+      {"edgc.sample", {"0.1%", "window=4,start=0,every=1"}},
+      {"edgc.start", {"5", "window=4"}},
+      {"edgc.window", {"4", "start=0"}},
       {"flexible.change", {"1000", "interval=1"}},
       {"flexible.interval", {"3"}},
       {"flexible.scale", {"2"}},
@@ -81,12 +88,13 @@ struct Trace {
 };
 
 PolicyContext Context(const std::string& scheme) {
+  const auto [anchor, units] = test::AnchorAndUnits(scheme);
   return {.scheme = nullptr,
-          .units = test::MakeUnits({6000, 900, 40}),
+          .units = units,
           .workers = 3,
           .total_steps = 24,
           .steps_per_epoch = 4,
-          .parameter = scheme == "fft" ? 0.85 : 0.02,
+          .parameter = anchor,
           .seed = 9};
 }
 
@@ -94,7 +102,7 @@ PolicyContext Context(const std::string& scheme) {
 // network becomes slow.
 Trace TraceOf(const std::string& policy) {
   static const std::vector<double> bytes = {100, 100, 100}, exposed = {0, 1e-4, 2e-4};
-  const std::string scheme = policy.starts_with("theta") ? "fft" : "topk";
+  const std::string scheme = test::SchemeOf(policy);
   const PolicyContext context = Context(scheme);
   test::PolicyDriver driver(policy, scheme, context);
   const auto normal = test::NormalGradients(context.units);

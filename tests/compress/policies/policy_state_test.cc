@@ -18,6 +18,7 @@ constexpr const char* kPolicies[] = {"uniform",
                                      "lgreco:period=3,source=mean,metric=rel_l2",
                                      "lgreco-accordion:period=2",
                                      "accordion:interval_steps=3",
+                                     "edgc:window=3,start=0,every=2",
                                      "gravac:eps=0.4,window=2",
                                      "kimad:split=knapsack,budget=0.001",
                                      "kimad",
@@ -74,8 +75,15 @@ TEST(PolicyState, SumsOfMoreStepsThanATrainingHasAreRefused) {
 
 class EveryPolicy : public testing::TestWithParam<const char*> {
  protected:
-  test::PolicyDriver Driver(const PolicyContext& context = Context()) const {
-    return {GetParam(), "topk", context};
+  test::PolicyDriver Driver(PolicyContext context = Context()) const {
+    const std::string scheme = test::SchemeOf(GetParam());
+    if (scheme == "powersgd") {
+      context.parameter = 2;
+      for (Unit& unit : context.units) {
+        if (unit.numel % 10 == 0) unit.shape = {10, unit.numel / 10};
+      }
+    }
+    return {GetParam(), scheme, context};
   }
 };
 
