@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "compress/schemes/sparse/ar_topk_step.h"
 #include "compress/schemes/exchange_base.h"
+#include "compress/schemes/sparse/ar_topk_step.h"
 
 namespace legacy {
 

@@ -289,6 +289,32 @@ TEST(DrawnExchange, StartsDense) {
   }
 }
 
+// A message of an all-to-all has parts that differ; every worker is sent as much as it sends.
+TEST(DrawnExchange, SendsPartsOfAllToAlls) {
+  const auto scheme = MakeScheme("oktopk");
+  const ModelShape shape = Small();
+  DrawnExchange drawn(*scheme, shape.layers, 3, {.text = "gaussian", .steps = 2});
+  const std::vector<double> parameters(shape.layers.size(), 0.05);
+  int exchanges = 0;
+  for (int64_t step = 0; step < 4; ++step) {
+    drawn.Begin({.info = {.seed = 1, .step = step}, .parameters = parameters, .candidates = {}});
+    drawn.Encode(0, nullptr);
+    drawn.Finish(nullptr);
+    for (const SentCall& call : drawn.Calls(0)) {
+      if (call.collective != Collective::kAllToAll) continue;
+      ++exchanges;
+      ASSERT_EQ(call.pair_bytes.size(), 9u);
+      for (size_t w = 0; w < 3; ++w) {
+        const auto& p = call.pair_bytes;
+        EXPECT_EQ(p[3 * w] + p[3 * w + 1] + p[3 * w + 2], call.bytes[w]);
+        EXPECT_EQ(p[w] + p[3 + w] + p[6 + w], call.bytes[w]);
+        EXPECT_EQ(p[4 * w], p[0]) << "its own part";
+      }
+    }
+  }
+  EXPECT_GE(exchanges, 8);
+}
+
 TEST(DrawnTraining, ClipsDrawnGradientsAndChargesForIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {
