@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "compress/cpu/radix_select.h"
 #include "compress/cpu/vector.h"
@@ -229,6 +230,18 @@ void TopKSelector::Reserve(int64_t elements) {
   std::copy_n(values_.get(), kept_, values.get());
   indices_ = std::move(indices);
   values_ = std::move(values);
+}
+
+std::vector<uint32_t> SelectLargest(std::span<const double> values, int64_t count) {
+  assert(count >= 0 && count <= std::ssize(values));
+  std::vector<uint32_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::nth_element(order, order.begin() + count, [&](uint32_t a, uint32_t b) {
+    return values[a] != values[b] ? values[a] > values[b] : a < b;
+  });
+  order.resize(static_cast<size_t>(count));
+  std::ranges::sort(order);
+  return order;
 }
 
 std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k) {

@@ -99,6 +99,10 @@ class TopKSelector {
 // counts as larger than infinity.
 std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k);
 
+// Returns the positions of the `count` largest of few values, such as norms, ascending. Ties go to
+// the lower position.
+std::vector<uint32_t> SelectLargest(std::span<const double> values, int64_t count);
+
 // Returns also the values there, and whether any value is not finite, so that no check is needed
 // before.
 std::vector<uint32_t> SelectTopK(std::span<const float> values, int64_t k,

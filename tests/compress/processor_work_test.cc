@@ -116,6 +116,8 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
   }
   ExpectEncoding({"gaussian:memory=ef21", true, 4, "the difference is a vector that is cleared"});
   ExpectEncoding({"gaussian:memory=ef21m", true, 4, "the difference is a vector that is cleared"});
+  ExpectEncoding({"blocks", false, 4, finite});
+  ExpectEncoding({"blocks", true, 4, finite});
   ExpectEncoding({"mean", false, 4, finite});
   ExpectEncoding({"signsgd", false, 4, finite});
   ExpectEncoding({"signsgd:momentum=0.9", false, 4, finite});
@@ -154,6 +156,7 @@ TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
            {"redsync", true, 0, ""},
            {"sidco", true, 2 * kTables, "tables"},
            {"gaussian", true, 0, ""},
+           {"blocks", true, 0, ""},
        }) {
     ExpectErrors(one, {0.01, 0.05});
   }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compress/checks.h"
+#include "compress/cpu/topk.h"
 #include "compress/cpu/vector.h"
 #include "compress/density.h"
 #include "compress/exchange.h"
@@ -311,16 +312,7 @@ WorkList ArcScheme::ErrorWork(const Unit& unit, std::span<const double> densitie
 }  // namespace
 
 std::vector<uint32_t> LargestRows(std::span<const float> vectors, int64_t rows, int64_t count) {
-  assert(count <= rows);
-  const std::vector<double> squares = SquaredRows(vectors, rows);
-  std::vector<uint32_t> order(squares.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::ranges::nth_element(order, order.begin() + count, [&](uint32_t a, uint32_t b) {
-    return squares[a] != squares[b] ? squares[a] > squares[b] : a < b;
-  });
-  order.resize(static_cast<size_t>(count));
-  std::ranges::sort(order);
-  return order;
+  return cpu::SelectLargest(SquaredRows(vectors, rows), count);
 }
 
 SchemeRow ArcRow() {

@@ -60,6 +60,7 @@ const std::vector<Case>& Cases() {
                                           {"arc:memory=ef21m", {0.2, 1, 0.5}},
                                           {"oktopk", {0.1, 0.02, 1}},
                                           {"oktopk:thresholds=2,regions=3,decay=0.5", {0.1, 0.02}},
+                                          {"blocks:block=16", {0.1, 1, 0.4}},
                                           {"onebit-adam:warmup=1", {1}},
                                           {"eden", {1, 4, 2}},
                                           {"eden:where=after-mean", {1, 4, 2}},

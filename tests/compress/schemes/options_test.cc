@@ -35,6 +35,7 @@ const std::map<std::string, Setting>& Settings() {
       {"again", {"gather", "where=after-mean"}},
       {"adacomp.bins", {"10"}},
       {"arc.rank", {"2"}},
+      {"blocks.block", {"32"}},
       {"cat.c0", {"100"}},
       {"cat.c1", {"1000"}},
       {"cat.packet", {"100"}},
