@@ -167,6 +167,7 @@ TEST(ProcessorWork, ErrorTablesMoveWhatIsCharged) {
   ExpectErrors({"fft", true, 4, "a pass looks for what is too large"}, {0.85, 0.95});
   ExpectErrors({"powersgd", true, 0, ""}, {2, 4});
   ExpectErrors({"variance", true, 4, "a pass looks for what is not finite"}, {1.5});
+  ExpectErrors({"eden", true, 4, "a pass looks for what is too large"}, {1, 3});
 }
 
 // Counts the bytes that the only worker moves to observe, measure and announce.
