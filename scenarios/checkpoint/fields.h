@@ -39,13 +39,25 @@ void Fields(Archive& archive, LinkCounters& c) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, HopSlice& s) {
+  auto& [payload, headers] = s;
+  archive(payload, headers);
+}
+
+template <class Archive>
+void Fields(Archive& archive, HopTimes& h) {
+  auto& [launch, pace, factors] = h;
+  archive(launch, pace, factors);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c) {
   auto& [algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
-         gpus, pace, sumBytes, parents, firstAggregator, pairBytes, order, relays, pieceBytes,
-         window] = c;
+         gpus, pace, sumBytes, slices, hops, parents, firstAggregator, pairBytes, order, relays,
+         pieceBytes, window] = c;
   archive(algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
-          gpus, pace.inside, pace.across, sumBytes, parents, firstAggregator, pairBytes, order,
-          relays, pieceBytes, window);
+          gpus, pace.inside, pace.across, sumBytes, slices, hops, parents, firstAggregator,
+          pairBytes, order, relays, pieceBytes, window);
 }
 
 template <class Archive>
