@@ -247,7 +247,7 @@ TEST(ProcessorWork, PoliciesMoveWhatIsCharged) {
   ExpectPolicy({"topk", true, 4 * kTables, "tables"}, "lgreco:source=mean");
   ExpectPolicy({"topk", true, 8 * kTables + 124, "tables; a vector"}, "lgreco-accordion");
   ExpectPolicy({"topk", true, 36, "a vector"}, "accordion");
-  ExpectPolicy({"powersgd", true, 36, "a vector"}, "edgc:window=3,every=3,start=0");
+  ExpectPolicy({"powersgd", true, 56, "a vector"}, "edgc:window=3,every=3,start=0");
   ExpectPolicy({"topk", true, 96, "the exchange is charged the sum"}, "gravac:theta_min=100");
   ExpectPolicy({"topk", true, 96 + 8 * kTables, "the same; tables"}, "gravac:probe=estimate");
   ExpectPolicy({"topk", true, 48, "a vector"}, "kimad:split=knapsack,period=2");
