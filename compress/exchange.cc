@@ -20,13 +20,14 @@ SentCall Unsent(const CollectiveCall& call, int workers) {
 
 void SetSent(int worker, int64_t bytes, std::span<const int64_t> parts, std::span<const int> active,
              SentCall& call) {
-  call.bytes[static_cast<size_t>(worker)] = bytes;
-  if (call.collective != Collective::kAllToAll || parts.empty()) return;
-  if (parts.size() != active.size() ||
-      std::accumulate(parts.begin(), parts.end(), int64_t{0}) != bytes) {
+  const bool divided = call.collective == Collective::kAllToAll && !parts.empty();
+  if (divided && (parts.size() != active.size() ||
+                  std::accumulate(parts.begin(), parts.end(), int64_t{0}) != bytes)) {
     throw Error("parts of a message: they do not add up to its " + std::to_string(bytes) +
                 " bytes for " + std::to_string(active.size()) + " workers");
   }
+  call.bytes[static_cast<size_t>(worker)] = bytes;
+  if (!divided) return;
   const size_t workers = call.bytes.size();
   call.pair_bytes.resize(workers * workers);
   for (size_t i = 0; i < active.size(); ++i) {

@@ -14,7 +14,7 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kMostBlock = 1 << 20;
+constexpr int64_t kLargestBlock = 1 << 20;
 
 }  // namespace
 
@@ -215,7 +215,7 @@ CodecRow BlocksRow() {
           /*takes_quantiser=*/false,
           [](std::span<const Stage> stages) -> std::unique_ptr<Codec> {
             const OptionReader own(stages.front(), options);
-            return std::make_unique<BlocksCodec>(own.Integer("block", 1, kMostBlock));
+            return std::make_unique<BlocksCodec>(own.Integer("block", 1, kLargestBlock));
           }};
 }
 

@@ -32,7 +32,6 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
                     {static_cast<int64_t>(spec.algorithm),
                      spec.root,
                      spec.pullBytes,
-                     spec.serve,
                      spec.servers,
                      spec.group,
                      spec.channels,
@@ -45,6 +44,10 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
                      static_cast<int64_t>(spec.pairBytes.size())});
     AppendCanonical(text, spec.bytes);
     AppendCanonical(text, spec.sumBytes);
+    if (spec.serve > 0)
+    {
+        AppendCanonical(text, {-1, spec.serve});
+    }
     if (!spec.pairBytes.empty())
     {
         AppendCanonical(text, spec.pairBytes);

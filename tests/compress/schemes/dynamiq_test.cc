@@ -155,7 +155,9 @@ TEST(DynamiqCode, LayoutAndScales) {
     const auto decoded = RoundTrip(wide, 4, 2);
     for (int64_t i = 0; i < kSuper; ++i) {
       ASSERT_TRUE(std::isfinite(decoded[i]));
-      if (wide[i] == 0) ASSERT_EQ(decoded[i], 0);
+      if (wide[i] == 0) {
+        ASSERT_EQ(decoded[i], 0);
+      }
     }
   }
 }

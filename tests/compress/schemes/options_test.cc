@@ -50,6 +50,7 @@ const std::map<std::string, Setting>& Settings() {
       {"eden.block", {"64"}},
       {"eden.scale", {"unbiased"}},
       {"eta", {"0.5", "memory=ef21m"}},
+      {"feedback", {"first", "reduction=ring"}},
       {"fft.chunk", {"64"}},
       {"flexible-topk.mode", {"reduce"}},
       {"flexible-topk.root", {"variance", "mode=reduce"}},
@@ -86,6 +87,7 @@ const std::map<std::string, Setting>& Settings() {
       {"redsync.reuse", {"1", "small=0,large=0"}},
       {"redsync.small", {"0"}},
       {"sample", {"0.5"}},
+      {"slice", {"256", "reduction=ring"}},
       {"sidco.stages", {"1"}},
       {"signsgd.momentum", {"0.9"}},
       {"signsgd.scale", {"2"}},
@@ -205,6 +207,7 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
   for (const SchemeRow& row : SchemeTable()) {
     for (const OptionSpec& option : row.info.options) {
       if (option.name == "reduction") continue;  // only for quantisers in buckets
+      if (option.name == "feedback" || option.name == "slice") continue;  // only of sums by hops
       if (option.name == "where" || option.name == "again") continue;  // only without momentum
       const auto settings = SettingsOf(row.info.name, option);
       EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;
