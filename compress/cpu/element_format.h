@@ -20,7 +20,6 @@
 #include <span>
 
 #include "base/simd.h"
-#include "compress/message.h"
 
 namespace legacy::cpu {
 
@@ -40,22 +39,9 @@ struct ElementRule {
   int32_t reaching = 0;  // least code that the largest value of a block has
   int32_t raised = 0;    // mantissa, as bits of fp32, above which a scale is rounded up
 
-  // Returns the rule of a format. With `up`, scales are rounded up.
-  static constexpr ElementRule Of(ElementFormat format, bool up) {
-    switch (format) {
-      case ElementFormat::kE4M3:
-        return Make(4, 3, 0x7E, up);
-      case ElementFormat::kE5M2:
-        return Make(5, 2, 0x7B, up);
-      case ElementFormat::kE3M2:
-        return Make(3, 2, 0x1F, up);
-      case ElementFormat::kE2M3:
-        return Make(2, 3, 0x1F, up);
-      case ElementFormat::kE2M1:
-        return Make(2, 1, 0x7, up);
-    }
-    return {};
-  }
+  // Returns the rule of a format by the bits of its parts and the code of its largest value. With
+  // `up`, scales are rounded up.
+  static constexpr ElementRule Of(int exponent_bits, int mantissa_bits, int32_t most, bool up);
 
   // Returns the scale's code of a block whose largest magnitude has these bits, which are finite.
   LEGACY_INLINE constexpr int32_t ScaleOf(int32_t magnitude) const {
@@ -119,25 +105,26 @@ struct ElementRule {
     return __builtin_bit_cast(float, bits);
   }
   static LEGACY_INLINE constexpr int32_t Bits(float x) { return __builtin_bit_cast(int32_t, x); }
-  static constexpr ElementRule Make(int exponent_bits, int mantissa_bits, int32_t most, bool up) {
-    const int bias = (1 << (exponent_bits - 1)) - 1;
-    ElementRule rule;
-    rule.width = 1 + exponent_bits + mantissa_bits;
-    rule.shift = kMantissaBits - mantissa_bits;
-    rule.emax = (most >> mantissa_bits) - bias;
-    rule.largest = most;
-    rule.rebias = (kBias - bias) << mantissa_bits;
-    rule.normal = (kBias + 1 - bias) << kMantissaBits;
-    rule.magic = Float((kBias + 1 - bias - mantissa_bits + kMantissaBits) << kMantissaBits);
-    rule.least = Float((kBias + 1 - bias - mantissa_bits) << kMantissaBits);
-    const int32_t top = most & ((1 << mantissa_bits) - 1);  // mantissa of the largest value
-    const int32_t power = most - top;                       // code of 2^emax
-    // A scale that is rounded up leaves more than half of the largest value.
-    rule.reaching = up ? most - (1 << mantissa_bits) : power;
-    rule.raised = up ? top << rule.shift : (1 << kMantissaBits) - 1;
-    return rule;
-  }
 };
+
+constexpr ElementRule ElementRule::Of(int exponent_bits, int mantissa_bits, int32_t most, bool up) {
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  ElementRule rule;
+  rule.width = 1 + exponent_bits + mantissa_bits;
+  rule.shift = kMantissaBits - mantissa_bits;
+  rule.emax = (most >> mantissa_bits) - bias;
+  rule.largest = most;
+  rule.rebias = (kBias - bias) << mantissa_bits;
+  rule.normal = (kBias + 1 - bias) << kMantissaBits;
+  rule.magic = Float((kBias + 1 - bias - mantissa_bits + kMantissaBits) << kMantissaBits);
+  rule.least = Float((kBias + 1 - bias - mantissa_bits) << kMantissaBits);
+  const int32_t top = most & ((1 << mantissa_bits) - 1);  // mantissa of the largest value
+  const int32_t power = most - top;                       // code of 2^emax
+  // A scale that is rounded up leaves more than half of the largest value.
+  rule.reaching = up ? most - (1 << mantissa_bits) : power;
+  rule.raised = up ? top << rule.shift : (1 << kMantissaBits) - 1;
+  return rule;
+}
 
 // Writes the scales of blocks of `block` values; the last may be shorter.
 void ScaleBlocks(const ElementRule& rule, std::span<const float> values, int64_t block,

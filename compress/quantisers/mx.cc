@@ -22,6 +22,7 @@
 #include "compress/cpu/quantise.h"
 #include "compress/density.h"
 #include "compress/quantiser.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy {
 namespace {
@@ -39,7 +40,7 @@ class Mx : public PartwiseQuantiser {
  public:
   // `block` is 0 if all values share one scale.
   Mx(ElementFormat format, bool up, int64_t block)
-      : format_(format), rule_(cpu::ElementRule::Of(format, up)), up_(up), block_(block) {}
+      : format_(format), rule_(RuleOf(format, up)), up_(up), block_(block) {}
 
   std::string_view Name() const override { return block_ > 0 ? "mx" : "fp8"; }
   ValueType Type() const override { return static_cast<ValueType>(format_); }

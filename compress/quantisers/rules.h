@@ -5,6 +5,8 @@
 #include <cstdint>
 
 #include "base/simd.h"
+#include "compress/cpu/element_format.h"
+#include "compress/message.h"
 
 namespace legacy {
 
@@ -66,6 +68,23 @@ LEGACY_INLINE constexpr float OffsetValue(uint32_t code, int32_t greatest) {
   const int32_t exponent = offset == 0 ? 0 : greatest - kLargestOffset + offset;
   return __builtin_bit_cast(float, code >> 7 << 31 | static_cast<uint32_t>(exponent)
                                                          << kExponentShift);
+}
+
+// mx, fp8: returns the rule of a format; with `up`, scales are rounded up.
+constexpr cpu::ElementRule RuleOf(ElementFormat format, bool up) {
+  switch (format) {
+    case ElementFormat::kE4M3:
+      return cpu::ElementRule::Of(4, 3, 0x7E, up);
+    case ElementFormat::kE5M2:
+      return cpu::ElementRule::Of(5, 2, 0x7B, up);
+    case ElementFormat::kE3M2:
+      return cpu::ElementRule::Of(3, 2, 0x1F, up);
+    case ElementFormat::kE2M3:
+      return cpu::ElementRule::Of(2, 3, 0x1F, up);
+    case ElementFormat::kE2M1:
+      return cpu::ElementRule::Of(2, 1, 0x7, up);
+  }
+  return {};
 }
 
 }  // namespace legacy

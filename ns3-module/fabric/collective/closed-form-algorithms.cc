@@ -1,14 +1,13 @@
 // The closed form of each algorithm, as stated in closed-form.h.
 #include "base.h"
 #include "base/error.h"
+#include "closed-form-parts.h"
 #include "closed-form.h"
 #include "double-tree.h"
 #include "halving.h"
 #include "hop-plan.h"
-#include "nvls-time.h"
 #include "pieces.h"
 #include "relays.h"
-#include "rings-time.h"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 
 #include "base.h"
 #include "base/error.h"
+#include "closed-form-parts.h"
 #include "ring-plan.h"
-#include "rings-time.h"
 
 #include <algorithm>
 

@@ -1,10 +1,9 @@
-#include "nvls-time.h"
+#include "closed-form-parts.h"
 
 #include "base.h"
 #include "double-tree.h"
 #include "nvls-plan.h"
 #include "pieces.h"
-#include "rings-time.h"
 
 #include <algorithm>
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "compress/quantisers/rules.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::element_format_test {
@@ -80,7 +81,7 @@ std::vector<float> Probes(const std::vector<double>& magnitudes) {
 
 TEST(ElementFormat, RulesAreThoseOfTheSpecifications) {
   for (const Format& format : kFormats) {
-    const ElementRule rule = ElementRule::Of(format.format, false);
+    const ElementRule rule = RuleOf(format.format, false);
     const std::vector<double> magnitudes = Magnitudes(format);
     EXPECT_EQ(rule.width, 1 + format.exponent_bits + format.mantissa_bits) << format.name;
     EXPECT_EQ(rule.emax, format.emax) << format.name;
@@ -88,7 +89,7 @@ TEST(ElementFormat, RulesAreThoseOfTheSpecifications) {
     EXPECT_EQ(magnitudes[1], format.least) << format.name;
     EXPECT_EQ(magnitudes[1 << format.mantissa_bits], format.normal) << format.name;
     EXPECT_EQ(magnitudes[rule.reaching], std::ldexp(1, format.emax)) << format.name;
-    EXPECT_EQ(magnitudes[ElementRule::Of(format.format, true).reaching], format.largest / 2)
+    EXPECT_EQ(magnitudes[RuleOf(format.format, true).reaching], format.largest / 2)
         << format.name;
   }
 }
@@ -96,7 +97,7 @@ TEST(ElementFormat, RulesAreThoseOfTheSpecifications) {
 // Every code and every scale has its exact value, and every finite code encodes to itself.
 TEST(ElementFormat, CodesAreValuesTimesTheScale) {
   for (const Format& format : kFormats) {
-    const ElementRule rule = ElementRule::Of(format.format, false);
+    const ElementRule rule = RuleOf(format.format, false);
     const std::vector<double> magnitudes = Magnitudes(format);
     for (int scale = 0; scale <= rule.LargestScale(); ++scale) {
       const auto factors = ElementRule::FactorsOf(scale);
@@ -116,7 +117,7 @@ TEST(ElementFormat, CodesAreValuesTimesTheScale) {
 
 TEST(ElementFormat, RoundsToTheNearestValue) {
   for (const Format& format : kFormats) {
-    const ElementRule rule = ElementRule::Of(format.format, false);
+    const ElementRule rule = RuleOf(format.format, false);
     const std::vector<double> magnitudes = Magnitudes(format);
     for (const float x : Probes(magnitudes)) {
       ASSERT_EQ(rule.CodeOf(x, 1), SlowCode(format, magnitudes, x)) << format.name << " " << x;
@@ -132,7 +133,7 @@ TEST(ElementFormat, RoundsToTheNearestValue) {
 TEST(ElementFormat, ScalesFollowTheLargestMagnitude) {
   for (const Format& format : kFormats) {
     for (const bool up : {false, true}) {
-      const ElementRule rule = ElementRule::Of(format.format, up);
+      const ElementRule rule = RuleOf(format.format, up);
       for (int exponent = -149; exponent < 128; ++exponent) {
         for (const double fraction : {1.0, 1.25, 1.5, 1.625, 1.75, 1.7500001, 1.875, 1.99}) {
           const auto x = static_cast<float>(std::ldexp(fraction, exponent));
@@ -151,7 +152,7 @@ TEST(ElementFormat, ScalesFollowTheLargestMagnitude) {
 TEST(ElementFormat, LoopsAreTheRuleOnEveryProcessor) {
   const auto values = test::Normals(3000, 7);
   for (const Format& format : kFormats) {
-    const ElementRule rule = ElementRule::Of(format.format, true);
+    const ElementRule rule = RuleOf(format.format, true);
     for (const int64_t block : {32, 96, 3000}) {
       for (const cpu::Simd simd : cpu::UsableSimd()) {
         std::vector<uint8_t> scales((values.size() + block - 1) / block);

@@ -285,7 +285,7 @@ TEST(CudaQuantise, RefusesScalesAndCodesThatAreNotFinite) {
   const auto values = test::Normals(kLength, 4);
   for (const Case& one : Cases()) {
     if (!one.name.starts_with("mx") && !one.name.starts_with("fp8")) continue;
-    const cpu::ElementRule rule = cpu::ElementRule::Of(one.setting.format, false);
+    const cpu::ElementRule rule = RuleOf(one.setting.format, false);
     Bytes segment;
     OnCpu(one)->Encode(values, 0, ContextOf(0), segment);
     const QuantiserTable table(one.setting, std::vector<QuantisedUnit>{{{0, kLength}, 0}});

@@ -190,14 +190,14 @@ struct MxMethod : MeasureMagnitude {
   };
   static LEGACY_DEVICE Encoder Finish(const MethodSetting& setting, const QuantiserMeasure& measure,
                                       QuantiserScale& scale) {
-    const auto rule = cpu::ElementRule::Of(setting.format, setting.scale_up);
+    const auto rule = RuleOf(setting.format, setting.scale_up);
     const int32_t code = rule.ScaleOf(measure.maxima[0]);
     scale.words[0] = static_cast<uint32_t>(code);
     return {rule, cpu::ElementRule::InverseOf(code)};
   }
   static LEGACY_DEVICE Decoder DecoderOf(const MethodSetting& setting,
                                          const QuantiserScale& scale) {
-    const auto rule = cpu::ElementRule::Of(setting.format, setting.scale_up);
+    const auto rule = RuleOf(setting.format, setting.scale_up);
     const auto code = static_cast<int32_t>(scale.words[0]);
     return {code <= rule.LargestScale(), rule, cpu::ElementRule::FactorsOf(code)};
   }

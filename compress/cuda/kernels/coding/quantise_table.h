@@ -12,10 +12,10 @@
 
 #include "base/error.h"
 #include "compress/cpu/bitpack.h"
-#include "compress/cpu/element_format.h"
 #include "compress/cpu/ternary.h"
 #include "compress/cuda/device/segments.h"
 #include "compress/kernel_setting.h"
+#include "compress/quantisers/rules.h"
 
 namespace legacy::cuda {
 
@@ -130,7 +130,7 @@ inline void CheckSetting(const QuantiserSetting& setting) {
       break;
     case QuantiserKind::kMx:
     case QuantiserKind::kFp8:
-      check(bits == cpu::ElementRule::Of(setting.format, false).width, "bits", bits,
+      check(bits == RuleOf(setting.format, false).width, "bits", bits,
             "those of the format");
       break;
     default:
