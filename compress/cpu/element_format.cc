@@ -49,13 +49,18 @@ LEGACY_INLINE void DecodeBody(ElementRule rule, const uint8_t* __restrict codes,
   }
 }
 
-LEGACY_INLINE int32_t MagnitudeBody(ElementRule rule, const uint8_t* codes, int64_t n) {
-  int32_t most = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const int32_t magnitude = rule.MagnitudeOf(codes[i]);
-    most = most < magnitude ? magnitude : most;
+LEGACY_INLINE void MagnitudeBody(ElementRule rule, const uint8_t* __restrict codes, int64_t n,
+                                 int64_t block, uint8_t* __restrict largest) {
+  const auto mask = static_cast<uint8_t>((1 << (rule.width - 1)) - 1);
+  for (int64_t begin = 0; begin < n; begin += block) {
+    const int64_t size = n - begin < block ? n - begin : block;
+    uint8_t most = 0;
+    for (int64_t i = 0; i < size; ++i) {
+      const auto magnitude = static_cast<uint8_t>(codes[begin + i] & mask);
+      most = most < magnitude ? magnitude : most;
+    }
+    *largest++ = most;
   }
-  return most;
 }
 
 }  // namespace
@@ -81,8 +86,11 @@ void DecodeElements(const ElementRule& rule, std::span<const uint8_t> codes, int
                        scales, values.data());
 }
 
-int32_t LargestMagnitude(const ElementRule& rule, std::span<const uint8_t> codes, Simd simd) {
-  return Dispatch<MagnitudeBody>(simd, rule, codes.data(), static_cast<int64_t>(codes.size()));
+void LargestMagnitudes(const ElementRule& rule, std::span<const uint8_t> codes, int64_t block,
+                       std::span<uint8_t> largest, Simd simd) {
+  assert(std::ssize(largest) == (std::ssize(codes) + block - 1) / block);
+  Dispatch<MagnitudeBody>(simd, rule, codes.data(), static_cast<int64_t>(codes.size()), block,
+                          largest.data());
 }
 
 }  // namespace legacy::cpu

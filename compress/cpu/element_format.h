@@ -89,9 +89,11 @@ struct ElementRule {
   // Returns the value of a code whose magnitude is at most `largest`.
   LEGACY_INLINE constexpr float ValueOf(uint32_t code, Factors factors) const {
     const int32_t magnitude = MagnitudeOf(code);
-    const float small = static_cast<float>(magnitude) * least;
-    const float value = Float((magnitude + rebias) << shift);
-    const float element = magnitude < 1 << (kMantissaBits - shift) ? small : value;
+    const int32_t small = Bits(static_cast<float>(magnitude) * least);
+    const int32_t value = (magnitude + rebias) << shift;
+    // Compilers do not vectorise a choice between numbers that take this long.
+    const int32_t is_normal = -((magnitude >> (kMantissaBits - shift)) > 0 ? 1 : 0);
+    const float element = Float((value & is_normal) | (small & ~is_normal));
     const auto bits = __builtin_bit_cast(uint32_t, element * factors.first * factors.second);
     return __builtin_bit_cast(float, bits | code >> (width - 1) << 31);
   }
@@ -137,8 +139,8 @@ void EncodeElements(const ElementRule& rule, std::span<const float> values, int6
 void DecodeElements(const ElementRule& rule, std::span<const uint8_t> codes, int64_t first,
                     int64_t block, const uint8_t* scales, std::span<float> values,
                     Simd simd = ActiveSimd());
-// Returns the largest magnitude of codes, 0 if there are none.
-int32_t LargestMagnitude(const ElementRule& rule, std::span<const uint8_t> codes,
-                         Simd simd = ActiveSimd());
+// Writes the largest magnitude of each block of codes, of which the last may be shorter.
+void LargestMagnitudes(const ElementRule& rule, std::span<const uint8_t> codes, int64_t block,
+                       std::span<uint8_t> largest, Simd simd = ActiveSimd());
 
 }  // namespace legacy::cpu

@@ -13,6 +13,7 @@
 // half of itself at least. What vanishes in a block of scale code 0 is below 2^-127.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "base/error.h"
@@ -90,26 +91,28 @@ class Mx : public PartwiseQuantiser {
     CheckLength(segment, *SegmentBytes(count, 0));
     cpu::CheckPadding(segment.subspan(Blocks(count)), count, rule_.width);
     const int64_t block = BlockOf(count);
-    std::array<uint8_t, cpu::kQuantiseBlock> buffer;
-    for (int64_t b = 0; b < Blocks(count); ++b) {
-      const int64_t first = b * block;
-      const auto scale = std::to_integer<int32_t>(segment[b]);
-      if (scale > rule_.LargestScale()) {
-        throw Error("message: scale of a block", std::to_string(scale),
-                    "at most " + std::to_string(rule_.LargestScale()));
+    // Codes are looked at in several small blocks at once, or in parts of a large one.
+    const int64_t together =
+        block < cpu::kQuantiseBlock ? cpu::kQuantiseBlock / block * block : cpu::kQuantiseBlock;
+    std::array<uint8_t, cpu::kQuantiseBlock> buffer, largest;
+    int32_t most = 0;  // of the present block so far
+    for (int64_t first = 0; first < count;) {
+      const int64_t end = std::min({count, first + together, LargeEnd(first, block)});
+      const auto codes = std::span(buffer).first(end - first);
+      Unpack(segment, count, first, codes);
+      const int64_t own = std::min(block, std::ssize(codes));
+      const auto blocks = std::span(largest).first((std::ssize(codes) + own - 1) / own);
+      cpu::LargestMagnitudes(rule_, codes, own, blocks);
+      for (size_t b = 0; b < blocks.size(); ++b) {
+        most = std::max<int32_t>(most, blocks[b]);
+        const int64_t after = std::min(end, first + (static_cast<int64_t>(b) + 1) * own);
+        if (after % block != 0 && after != count) continue;
+        CheckBlock(std::to_integer<int32_t>(segment[(after - 1) / block]), most);
+        most = 0;
       }
-      int32_t most = 0;
-      const int64_t end = std::min(count, first + block);
-      for (int64_t at = first; at < end; at += cpu::kQuantiseBlock) {
-        const auto codes = std::span(buffer).first(std::min(cpu::kQuantiseBlock, end - at));
-        Unpack(segment, count, at, codes);
-        most = std::max(most, cpu::LargestMagnitude(rule_, codes));
-      }
-      if (most > rule_.largest) throw Error("message: a value is not a finite number");
-      if (scale > 0 && most < rule_.reaching) {
-        throw Error("message: the scale of a block is larger than its values need");
-      }
+      first = end;
     }
+    if (count == 0 && block_ == 0) CheckBlock(std::to_integer<int32_t>(segment[0]), 0);
   }
 
   void DecodePart(ByteSpan segment, int64_t count, double, int64_t begin,
@@ -141,6 +144,22 @@ class Mx : public PartwiseQuantiser {
   int64_t Blocks(int64_t count) const { return block_ > 0 ? (count + block_ - 1) / block_ : 1; }
   int64_t PackedAt(int64_t count) const { return cpu::PackedBytes(count, rule_.width); }
   int64_t PackedAt(std::span<const uint8_t> codes) const { return PackedAt(std::ssize(codes)); }
+  // Returns the end of the block of value `first` if it is too large for the buffer.
+  static int64_t LargeEnd(int64_t first, int64_t block) {
+    return block > cpu::kQuantiseBlock ? (first / block + 1) * block
+                                       : std::numeric_limits<int64_t>::max();
+  }
+  // Checks a block's scale, and the largest magnitude of its codes.
+  void CheckBlock(int32_t scale, int32_t most) const {
+    if (scale > rule_.LargestScale()) {
+      throw Error("message: scale of a block", std::to_string(scale),
+                  "at most " + std::to_string(rule_.LargestScale()));
+    }
+    if (most > rule_.largest) throw Error("message: a value is not a finite number");
+    if (scale > 0 && most < rule_.reaching) {
+      throw Error("message: the scale of a block is larger than its values need");
+    }
+  }
   // Reads codes of a segment of `count` values, from value `first` on, a multiple of eight.
   void Unpack(ByteSpan segment, int64_t count, int64_t first, std::span<uint8_t> codes) const {
     const ByteSpan packed = segment.subspan(Blocks(count) + PackedAt(first), PackedAt(codes));

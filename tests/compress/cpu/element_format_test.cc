@@ -89,8 +89,7 @@ TEST(ElementFormat, RulesAreThoseOfTheSpecifications) {
     EXPECT_EQ(magnitudes[1], format.least) << format.name;
     EXPECT_EQ(magnitudes[1 << format.mantissa_bits], format.normal) << format.name;
     EXPECT_EQ(magnitudes[rule.reaching], std::ldexp(1, format.emax)) << format.name;
-    EXPECT_EQ(magnitudes[RuleOf(format.format, true).reaching], format.largest / 2)
-        << format.name;
+    EXPECT_EQ(magnitudes[RuleOf(format.format, true).reaching], format.largest / 2) << format.name;
   }
 }
 
@@ -159,13 +158,15 @@ TEST(ElementFormat, LoopsAreTheRuleOnEveryProcessor) {
         std::vector<uint8_t> codes(values.size());
         cpu::ScaleBlocks(rule, values, block, scales, simd);
         cpu::EncodeElements(rule, values, 0, block, scales.data(), codes, simd);
-        int32_t most = 0;
+        std::vector<uint8_t> most(scales.size()), found(scales.size());
         for (size_t i = 0; i < values.size(); ++i) {
           const int32_t scale = scales[i / block];
           ASSERT_EQ(codes[i], rule.CodeOf(values[i], ElementRule::InverseOf(scale)));
-          most = std::max(most, rule.MagnitudeOf(codes[i]));
+          most[i / block] =
+              std::max(most[i / block], static_cast<uint8_t>(rule.MagnitudeOf(codes[i])));
         }
-        EXPECT_EQ(cpu::LargestMagnitude(rule, codes, simd), most);
+        cpu::LargestMagnitudes(rule, codes, block, found, simd);
+        EXPECT_EQ(found, most);
         std::vector<float> part(1000);
         constexpr int64_t kFirst = 40;
         cpu::DecodeElements(rule, std::span(codes).subspan(kFirst, part.size()), kFirst, block,
