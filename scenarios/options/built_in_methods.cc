@@ -35,10 +35,11 @@ void AddStatic(Table& table) {
   for (const char* scheme : {"dense", "fp16", "bf16", "topk"}) table.Add(scheme, scheme);
   table.Add("topk-bucket", "topk", "uniform", "bucket");
   table.Add("topk-global", "topk", "uniform", "model");
-  for (const char* scheme : {"randomk", "ar-topk", "flexible-topk", "dgc", "redsync", "sidco",
-                             "adacomp", "cat", "qsgd", "maxmin", "terngrad", "terngrad-shared",
-                             "natural", "onebit", "powersgd", "arc", "fft", "variance", "mx",
-                             "fp8", "dynamiq"}) {
+  for (const char* scheme :
+       {"randomk", "ar-topk", "flexible-topk", "dgc",    "redsync",  "sidco",
+        "adacomp", "cat",     "qsgd",          "maxmin", "terngrad", "terngrad-shared",
+        "natural", "onebit",  "powersgd",      "arc",    "fft",      "variance",
+        "mx",      "fp8",     "dynamiq"}) {
     table.Add(scheme, scheme);
   }
   table.Add("mx-ring", "mx:reduction=ring");

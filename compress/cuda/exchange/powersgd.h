@@ -1,6 +1,6 @@
-// PowerSGD (compress/schemes/matrices/powersgd.h) on a GPU: one step handles all matrices of a model.
-// Messages have the CPU's layout, and units that are sent whole have the CPU's bits. Factors are
-// summed in another order. With u = 2^-24:
+// PowerSGD (compress/schemes/matrices/powersgd.h) on a GPU: one step handles all matrices of a
+// model. Messages have the CPU's layout, and units that are sent whole have the CPU's bits. Factors
+// are summed in another order. With u = 2^-24:
 //
 //   products   P_w = M_w Q, Q_w = M_w^T P: |error| <= k u / (1 - k u) sum |a b| for sums of k
 //              terms, whatever the order; means of W workers add (W + 1) u of sum |term|

@@ -1,5 +1,5 @@
-// The exchange of PowerSGD (schemes/matrices/powersgd_exchange.h) for all units of a model on a device; see
-// powersgd.h.
+// The exchange of PowerSGD (schemes/matrices/powersgd_exchange.h) for all units of a model on a
+// device; see powersgd.h.
 //
 //   Encode    M = g + r                             one launch a worker
 //   Finish    P_w = M_w Q  for all workers          a call of BLAS for each shape of matrix
