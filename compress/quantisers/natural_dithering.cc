@@ -154,7 +154,7 @@ double NaturalDithering::SquaredError(std::span<const float> values, double) con
 std::vector<OptionSpec> NaturalDitheringOptions() {
   return {{"levels", "8", "1 to 60",
            "with form=dithering, number of magnitudes above zero, each half of the next"},
-          {"bucket", "512", "multiples of 64, up to 1048576",
+          {"bucket", "512", "multiples of 64, up to 1048576, or unit",
            "with form=dithering, number of consecutive values that share a norm"},
           {"norm", "max", "max, l2", "with form=dithering, norm of a bucket, its highest level"}};
 }

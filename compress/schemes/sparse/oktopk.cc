@@ -138,7 +138,7 @@ SchemeRow OkTopKRow() {
                    {"balance", "2", "1 to 1000000",
                     "values are spread evenly over the workers before they are gathered, if one "
                     "has more than this times the mean"}}},
-      "3 all-to-alls, 2 all-gathers",
+      "2 or 3 all-to-alls, 2 all-gathers",
       [](const OptionReader& own, std::span<const Stage> rest,
          const SchemeOptions& options) -> std::unique_ptr<Scheme> {
         if (!rest.empty()) throw Error("scheme oktopk: it takes no second stage");
