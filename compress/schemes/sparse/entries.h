@@ -28,7 +28,8 @@ ExtendedHeader EntriesHeader(const Unit& unit, int call, int64_t count, bool pos
 
 // Returns the bytes of so many entries.
 int64_t EntryBytes(const Unit& unit, int64_t count);
-// Appends `count` of the entries, from entry `from` on. Throws Error if there are fewer.
+// Appends `count` of the entries, from entry `from` on, or as many as there are. (Fewer than were
+// announced, which readers of files have, make a message that is refused.)
 void AppendEntries(const Unit& unit, int call, const SparseEntries& entries, size_t from,
                    size_t count, Bytes& out);
 // Reads and removes `count` entries from the front of `rest`. Throws Error for bytes that no

@@ -253,7 +253,8 @@ TEST(Quantisers, OptionsAreChecked) {
        {"qsgd:bits=1", "qsgd:bits=9", "qsgd:bits=2.5", "qsgd:bucket=100", "qsgd:bucket=0",
         "qsgd:norm=l1", "qsgd:code=huffman", "qsgd:rounding=up", "maxmin:bits=0", "maxmin:norm=l2",
         "terngrad:clip=-1", "terngrad:bits=2", "natural:bits=7", "natural:form=dithering,levels=0",
-        "natural:form=dithering,bucket=65", "natural:form=dither", "sign:bits=1", "onebit:bits=1"}) {
+        "natural:form=dithering,bucket=65", "natural:form=dither", "sign:bits=1",
+        "onebit:bits=1"}) {
     EXPECT_THROW(QuantiserOf(bad), Error) << bad;
   }
   EXPECT_EQ(QuantiserOf("qsgd:bits=6")->Parameter().fallback, 6);

@@ -312,8 +312,7 @@ TEST(EveryExchange, SurvivesHostileBytesInEveryCall) {
     }
     EXPECT_GT(accepted, 0) << one.text;
     // Of the mean, most values are not selected; of sums by hops, a part of some messages travels.
-    EXPECT_GT(changed, accepted / (SumsByHops(one) ? 20 : CompressesMean(one) ? 8 : 4))
-        << one.text;
+    EXPECT_GT(changed, accepted / (SumsByHops(one) ? 20 : CompressesMean(one) ? 8 : 4)) << one.text;
   }
 }
 

@@ -208,7 +208,7 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
     for (const OptionSpec& option : row.info.options) {
       if (option.name == "reduction") continue;  // only for quantisers in buckets
       if (option.name == "feedback" || option.name == "slice") continue;  // only of sums by hops
-      if (option.name == "where" || option.name == "again") continue;  // only without momentum
+      if (option.name == "where" || option.name == "again") continue;     // only without momentum
       const auto settings = SettingsOf(row.info.name, option);
       EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;
       for (const Setting& setting : settings) {
