@@ -87,9 +87,10 @@ int64_t DctCodec::KeptOf(const cpu::ChunkGrid& grid, double density) const {
   return longer ? all : kept;
 }
 
-bool DctCodec::Linear(int64_t numel, double density) const {
-  const cpu::ChunkGrid grid = GridOf(numel);
-  return quantiser().Linear() && KeptOf(grid, density) == grid.size();
+// Chunks that are too small to be divided are sent whole at any density, but make no codec one that
+// only rounds.
+bool DctCodec::Linear(int64_t, double density) const {
+  return quantiser().Linear() && settings_.k == 0 && density == 1;
 }
 
 bool DctCodec::AllowsErrorFeedback(double) const {

@@ -121,6 +121,14 @@ TEST(Dct, IsTheIdentityIfEverythingIsSent) {
   }
 }
 
+TEST(Dct, HasErrorFeedbackAsAScheme) {
+  for (const char* text : {"dct", "dct:k=32", "dct+fp16"}) {
+    const auto scheme = MakeScheme(text);
+    EXPECT_TRUE(scheme->UsesErrorFeedback(0.01)) << text;
+    EXPECT_FALSE(MakeScheme(text, {.error_feedback = false})->Traits().sends_values) << text;
+  }
+}
+
 TEST(Dct, AddsCoefficientsAndTransformsOnce) {
   const Unit unit = Shaped({48, 50});
   const auto codec = CodecOf("dct:chunk=16+fp16", unit);
