@@ -93,7 +93,7 @@ TEST_F(ProgramTest, OneBitAdamComparesWithAdam) {
 TEST_F(ProgramTest, DemoTrainsWithSignDescent) {
   const std::string common = std::string("--fidelity=flow --learning-rate=0.002") + kShort;
   const std::string sign = common + " --optimizer=sign";
-  const Result result = Run(sign + " --policies=dense,demo,demo:vectors=dct,aggregate=all" +
+  const Result result = Run(sign + " --policies=dense,demo,demo:vectors=dct,demo:aggregate=all" +
                             " --record=on --out=" + Out("a"));
   ASSERT_EQ(result.status, 0) << result.text;
   EXPECT_TRUE(ManifestOf(Out("a"))["replay_refused"].empty());
