@@ -224,8 +224,8 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   }
   if (built.scheme->Traits().needs_server && *scenario.aggregation != Transfer::kParameterServer) {
     throw Error("methods." + method.name + ".scheme", method.scheme,
-                "where=worker or where=after-mean, or network.aggregation=parameter-server: with "
-                "where=server and where=both a server compresses what it returns");
+                "others, or network.aggregation=parameter-server: with where=server, where=both "
+                "and sums=server a server answers with other bytes than it gets");
   }
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
