@@ -117,6 +117,7 @@ class DemoExchange : public ExchangeBase {
 
   void Begin(const UnitStep& context) override {
     SetStep(context);
+    rate_ = static_cast<float>(context.info.learning_rate);
     sum_.assign(static_cast<size_t>(unit().numel), 0.0f);
     if (BySenders()) senders_.assign(sum_.size(), 0.0f);
     open_ = true;
@@ -137,7 +138,6 @@ class DemoExchange : public ExchangeBase {
   void RescaleResiduals(float factor) override {
     if (!scheme_.options().sign) ExchangeBase::RescaleResiduals(factor);
   }
-  // Before the first step there is no rate, and e is 0.
   std::vector<float> ErrorFed(int worker, std::span<const float> gradient) const override {
     return ExchangeBase::ErrorFed(worker, Scaled(gradient));
   }
@@ -151,9 +151,7 @@ class DemoExchange : public ExchangeBase {
   // Returns the gradient as it is added to delta.
   std::vector<float> Scaled(std::span<const float> gradient) const {
     std::vector<float> scaled(gradient.begin(), gradient.end());
-    if (scheme_.options().sign) {
-      cpu::Scale(scaled, static_cast<float>(step().info.learning_rate));
-    }
+    if (scheme_.options().sign) cpu::Scale(scaled, rate_);
     return scaled;
   }
 
@@ -162,6 +160,7 @@ class DemoExchange : public ExchangeBase {
   const DctCodec* dct_;         // null for a unit that is sent whole
   std::vector<float> sum_;      // of coefficients, or of values that are sent whole
   std::vector<float> senders_;  // number of workers that sent each
+  float rate_ = 1;              // of the last step; before the first, 1
   bool open_ = false;
 };
 

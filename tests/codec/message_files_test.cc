@@ -52,6 +52,7 @@ class Written {
     UnitStep context;
     context.info.seed = 9;
     context.info.step = 3;
+    context.info.learning_rate = 1;
     context.parameter = choice_.parameter;
     return context;
   }

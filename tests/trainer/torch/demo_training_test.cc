@@ -46,14 +46,17 @@ TEST(Demo, OfAllCoefficientsIsSignDescent) {
     const std::vector<float> before = training.Weights();
     const double rate = training.Step().learning_rate;
     const std::vector<float> weights = training.Weights();
-    int64_t apart = 0;  // transforms round means near zero
+    int64_t apart = 0, seen = 0;
     for (size_t i = 0; i < weights.size(); ++i) {
       double sum = 0;
       for (const auto& gradient : gradients) sum += gradient[i];
+      if (std::abs(sum) < 1e-4) continue;  // transforms round zeros, too
+      ++seen;
       const double expected = before[i] * (1 - rate * 0.1) - rate * ((sum > 0) - (sum < 0));
       apart += std::abs(weights[i] - expected) > 1e-6;
     }
-    EXPECT_LE(apart, std::ssize(weights) / 100) << step;
+    EXPECT_GT(seen, std::ssize(weights) / 4) << step;
+    EXPECT_LE(apart, seen / 1000) << step;
   }
 }
 
