@@ -166,9 +166,11 @@ TEST_F(Resume, EveryPolicy) {
   for (const PolicyRow& row : PolicyTable()) {
     Case one{.policy = row.info.name, .options = SmallOptions()};
     if (one.policy == "theta") one.scheme = "fft+fp32";
+    if (one.policy == "edgc") one.scheme = "powersgd";
     for (const char* text :
          {"lgreco:period=3", "lgreco:period=3,cost=time", "lgreco-accordion:period=2",
-          "accordion:interval_steps=3", "gravac:eps=0.4,window=2", "flexible:interval=2"}) {
+          "accordion:interval_steps=3", "gravac:eps=0.4,window=2", "flexible:interval=2",
+          "edgc:start=1,window=2,every=1"}) {
       if (std::string_view(text).substr(0, std::string_view(text).find(':')) != one.policy)
         continue;
       Case long_name = one;
