@@ -83,7 +83,9 @@ WorkList CodecStep::EncodeWork() const {
   WorkList work;
   if (const auto order = HopOrderOf(summing)) {
     const int64_t first = FirstHopSize(codec, unit.numel, *order, workers);
-    return FirstHopWork(codec, first, parameter, memory);
+    if (memory.Decays()) AddWork(Work{"copy", first}, work);
+    AddWork(FirstHopWork(codec, first, parameter, memory.kind != MemoryKind::kNone), work);
+    return work;
   }
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);

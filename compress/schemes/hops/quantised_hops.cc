@@ -76,15 +76,11 @@ int64_t FirstHopSize(const Codec& codec, int64_t numel, HopOrder order, int work
   return most;
 }
 
-WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter,
-                      const MemoryOptions& memory) {
-  WorkList work;
-  if (memory.Decays()) AddWork(Work{"copy", values}, work);
+WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter, bool feedback) {
   CodecContext context;
   context.parameter = parameter;
-  AddWork(codec.EncodeWork(values, context), work);
-  if (memory.kind == MemoryKind::kNone) return work;
-  AddWork(codec.FeedbackWork(values, parameter, Feeding::kGradient), work);
+  WorkList work = codec.EncodeWork(values, context);
+  if (feedback) AddWork(codec.FeedbackWork(values, parameter, Feeding::kGradient), work);
   return work;
 }
 

@@ -7,7 +7,6 @@
 
 #include "compress/quantiser.h"
 #include "compress/schemes/hops/hop_sum.h"
-#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -40,8 +39,8 @@ Hops QuantisedHops(const Codec& codec, int64_t numel, double parameter, HopOrder
 // Returns the number of values that a worker encodes before the first hop: the largest of all.
 int64_t FirstHopSize(const Codec& codec, int64_t numel, HopOrder order, int workers);
 // Return the work of encoding these, and that of decoding all pieces of the sum.
-WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter,
-                      const MemoryOptions& memory);
+// The former is with a residual's if `feedback` is true.
+WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter, bool feedback);
 WorkList GatheredWork(const Codec& codec, int64_t numel, double parameter, int pieces);
 
 }  // namespace legacy
