@@ -17,7 +17,52 @@ const Unit& Checked(const Unit& unit, int workers) {
   return unit;
 }
 
+// Reads the next floats of each state and writes their mean.
+void WriteMean(std::span<StateReader> states, StateWriter& out) {
+  std::vector<double> sums;
+  for (StateReader& state : states) {
+    const std::vector<float> values = state.Floats(state.Number("values", state.Left()));
+    if (values.empty()) continue;
+    if (!sums.empty() && sums.size() != values.size()) {
+      throw Error("state: values of a worker", std::to_string(values.size()),
+                  std::to_string(sums.size()) + ", as others have");
+    }
+    sums.resize(values.size());
+    for (size_t i = 0; i < values.size(); ++i) sums[i] += values[i];
+  }
+  const auto count = static_cast<double>(states.size());
+  std::vector<float> mean;
+  for (const double sum : sums) mean.push_back(static_cast<float>(sum / count));
+  SaveKept(mean, out);
+}
+
 }  // namespace
+
+Bytes MeanOfWorkers(std::span<const ByteSpan> states) {
+  StateWriter out;
+  std::vector<StateReader> readers(states.begin(), states.end());
+  CodecState first;
+  uint64_t kind = 0;
+  for (size_t i = 0; i < readers.size(); ++i) {
+    CodecState state;
+    for (double& number : state.numbers) number = readers[i].Real("number of a codec");
+    if (i == 0) first = state;
+  }
+  for (const double number : first.numbers) out.Real(number);
+  WriteMean(readers, out);  // squares
+  for (size_t i = 0; i < readers.size(); ++i) {
+    if (i == 0) {
+      kind = readers[i].Number();
+    } else {
+      readers[i].ExpectNumber("memory", kind);
+    }
+  }
+  out.Number(kind);
+  WriteMean(readers, out);  // residuals
+  WriteMean(readers, out);  // momenta
+  for (const StateReader& reader : readers) reader.ExpectEnd();
+  return out.Take();
+}
 
 void CheckExchange(const Unit& unit, int workers) {
   if (workers < 1) throw Error("workers", std::to_string(workers), "at least 1");

@@ -61,6 +61,12 @@ class ExchangeBase : public Exchange {
   std::vector<float> shared_;
 };
 
+// Returns the state of a worker that keeps the mean of what the workers keep whose states are given
+// (residuals, momenta, squares; missing ones count as zeros), so that any number of workers with it
+// have the mean residual of these. States are what SaveWorker wrote; numbers of codecs are the
+// first one's. Throws Error for states that are none, or whose lengths differ.
+Bytes MeanOfWorkers(std::span<const ByteSpan> states);
+
 // Throws Error if there are no workers, or too many elements.
 void CheckExchange(const Unit& unit, int workers);
 
