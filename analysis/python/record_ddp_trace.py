@@ -181,10 +181,25 @@ class DdpTraceRecorder:
         if not torch.is_grad_enabled() and step is not None and step.buckets:
             step.evaluation = step.evaluation or self._timer.now()
 
+    def open_bucket(self, layers):
+        """Notes that a bucket of those layers (positions) is ready, and returns its entry, to which
+        its caller adds `sends`. Hooks that record themselves call this and close_bucket."""
+        entry = {"layers": layers, "marks": [self._timer.now()]}
+        self._step.buckets.append(entry)
+        return entry
+
+    def close_bucket(self, entry, sends, encode, decode, held=0.0):
+        """Notes what a bucket sent, once its mean is there: (way, bytes), in order, seconds of
+        encoding, and of decoding after each of them. `held`: seconds besides encoding for which the
+        hook kept the backward pass waiting."""
+        entry.update(sends=[[way, int(size)] for way, size in sends], encode=encode, decode=decode,
+                     held=held)
+        self._step.done.append(self._timer.now())
+
     def _exchange(self, bucket):
         step, timer = self._step, self._timer
         gradient = bucket.buffer()
-        entry = {"layers": [self._position[p.data_ptr()] for p in bucket.parameters()]}
+        entry = self.open_bucket([self._position[p.data_ptr()] for p in bucket.parameters()])
         if self._sends is not None:
             entry["sends"] = [[way, int(size)] for way, size in self._sends(bucket)]
             for way, _ in entry["sends"]:
@@ -194,7 +209,6 @@ class DdpTraceRecorder:
             size = self._element_bytes or gradient.element_size()
             entry["sends"] = [["all-reduce", size * gradient.numel()]]
             entry["elements"] = gradient.numel()
-        entry["marks"] = [timer.now()]
         if self._hook is None:
             gradient.div_(dist.get_world_size(self._group))
             work = dist.all_reduce(gradient, group=self._group, async_op=True)
@@ -202,7 +216,6 @@ class DdpTraceRecorder:
         else:
             future = self._hook(self._state, bucket)
         entry["marks"].append(timer.now())
-        step.buckets.append(entry)
 
         def note(done):
             value = done.value()
@@ -226,14 +239,15 @@ class DdpTraceRecorder:
         # The device runs one kernel at a time, so that earlier encodings delay the backward pass;
         # their time is subtracted. A plain all-reduce encodes nothing: the time of its hook is part
         # of the backward pass.
-        buckets, encoded, ready = [], 0.0, 0.0
+        buckets, kept, ready = [], 0.0, 0.0
         for entry in step.buckets:
-            begin, end = entry.pop("marks")
-            ready = max(ready, timer.seconds(step.begin, begin if self._encodes else end) - encoded)
+            begin, *end = entry.pop("marks")
+            at = begin if self._encodes else end[0]
+            ready = max(ready, timer.seconds(step.begin, at) - kept)
+            if self._encodes and end:
+                entry["encode"] = max(0.0, timer.seconds(begin, end[0]))
+            kept += entry.get("encode", 0.0) + entry.pop("held", 0.0)
             buckets.append({**entry, "ready": self._update + ready})
-            if self._encodes:
-                buckets[-1]["encode"] = max(0.0, timer.seconds(begin, end))
-                encoded += buckets[-1]["encode"]
         self._write({"compute": self._update + ready, "buckets": buckets, **step.facts})
         self._update = 0.0
         if step.end is not None:
@@ -312,8 +326,10 @@ def _step_lines(steps, names, where):
             yield f"    elements {buckets[0]['elements']}"
         if "encode" in buckets[0]:
             yield "    encode " + _each([bucket["encode"] for bucket in buckets])
-        for sends in zip(*(bucket["sends"] for bucket in buckets)):
+        for i, sends in enumerate(zip(*(bucket["sends"] for bucket in buckets))):
             yield f"    send {sends[0][0]} " + _each([size for _, size in sends])
+            if "decode" in buckets[0]:
+                yield "    decode " + _each([bucket["decode"][i] for bucket in buckets])
 
 
 def merge(path, parts):
