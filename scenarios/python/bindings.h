@@ -27,6 +27,7 @@ namespace py = pybind11;
 // Each function adds its functions and classes to `module`, which is the private module _legacy.
 void BindCodecs(py::module_& module);
 void BindPolicies(py::module_& module);
+void BindExchanges(py::module_& module);
 void BindNetwork(py::module_& module);
 void BindRuns(py::module_& module);
 void BindOwnMethods(py::module_& module);

@@ -18,6 +18,7 @@ PYBIND11_MODULE(_legacy, module) {
   });
   legacy::python::BindCodecs(module);
   legacy::python::BindPolicies(module);
+  legacy::python::BindExchanges(module);
   legacy::python::BindNetwork(module);
   legacy::python::BindRuns(module);
   legacy::python::BindOwnMethods(module);

@@ -6,70 +6,28 @@
 
 #include "base/error.h"
 #include "compress/cpu/vector.h"
-#include "scenarios/options/methods.h"
 #include "scenarios/python/bindings.h"
-#include "scenarios/python/options.h"
+#include "scenarios/python/compressed_model.h"
 #include "trainer/aggregation.h"
 #include "trainer/host_exchange.h"
 
 namespace legacy::python {
 namespace {
 
-using Layer = std::pair<std::string, std::vector<int64_t>>;  // name, shape
-
-std::vector<Unit> UnitsOf(const std::vector<Layer>& layers) {
-  std::vector<Unit> units;
-  int64_t offset = 0;
-  for (const auto& [name, shape] : layers) {
-    int64_t numel = 1;
-    for (const int64_t side : shape) {
-      if (side < 1 || side > kMaxUnitElements / numel) {
-        throw Error("layers: " + name, std::to_string(side),
-                    "sizes of 1 and more, below 2^32 in all");
-      }
-      numel *= side;
-    }
-    units.push_back({.id = static_cast<uint32_t>(units.size()),
-                     .name = name,
-                     .shape = shape,
-                     .offset = offset,
-                     .numel = numel});
-    offset += numel;
-  }
-  if (units.empty()) throw Error("layers", "none", "sizes, shapes, or pairs of name and shape");
-  return units;
-}
-
-py::dict DecisionDict(const Decision& decision, std::span<const Unit> units) {
-  const bool all = decision.unit == Decision::kAllUnits;
-  const DecisionGrounds& grounds = decision.grounds;
-  return py::dict(py::arg("step") = decision.step, py::arg("decision") = decision.number,
-                  py::arg("layer") = all ? "all" : units[decision.unit].name,
-                  py::arg("parameter") = decision.parameter, py::arg("error") = grounds.error,
-                  py::arg("budget") = grounds.budget, py::arg("gain") = grounds.gain,
-                  py::arg("time_estimate") = grounds.seconds, py::arg("reason") = grounds.reason);
-}
-
 // A SteppedPolicy is the compressing part of a training; the caller provides the gradients.
 class SteppedPolicy {
  public:
-  SteppedPolicy(const std::string& policy, const std::string& scheme, const std::string& scope,
-                const GivenParameter& parameter, const std::vector<Layer>& layers,
-                int64_t steps_per_epoch, const NamedTexts& options)
-      : steps_per_epoch_(steps_per_epoch) {
-    SetOptions(scenario_, options);
-    const UnitPlan plan = PlanUnits(UnitsOf(layers), ParseScope(scope, "scope"));
-    Method method;
-    method.name = policy;
-    method.scheme = scheme;
-    method.scope = {scope, "scope"};
-    method.policy = policy;
-    method.parameter = NumberOf(parameter, MakeScheme(scheme)->Parameter(), scheme);
-    built_ = BuildMethod(method, scenario_, plan.units, steps_per_epoch);
-    aggregation_.emplace(
-        plan, *built_.policy, scenario_.workers,
-        std::make_unique<HostModelExchange>(*built_.scheme, plan.units, scenario_.workers, pool_));
-    for (const Unit& unit : plan.units) numel_ += unit.numel;
+  explicit SteppedPolicy(const ModelRequest& request) : steps_per_epoch_(request.steps_per_epoch) {
+    CompressedModel model = BuildModel(request);
+    numel_ = model.numel();
+    scenario_ = std::move(model.scenario);
+    built_ = std::move(model.built);
+    aggregation_.emplace(model.plan, *built_.policy, scenario_.workers,
+                         std::make_unique<HostModelExchange>(*built_.scheme, model.plan.units,
+                                                             scenario_.workers, pool_));
+    aggregation_->SetMessageHook([this](const MessageInfo& info, const Bytes& bytes) {
+      if (keeps_messages_) messages_.emplace_back(info, bytes);
+    });
   }
 
   std::vector<std::string> Names() const {
@@ -85,7 +43,7 @@ class SteppedPolicy {
   // `gradients` has a flat gradient for each worker. If it is empty, the policy decides, and
   // nothing is exchanged.
   py::dict Step(const std::vector<Floats>& gradients, double learning_rate, double latency,
-                double bandwidth) {
+                double bandwidth, bool keeps_messages) {
     if (step_ >= scenario_.steps) {
       throw Error("steps", std::to_string(scenario_.steps),
                   "more: all of them are done (the policy was made for so many)");
@@ -100,6 +58,8 @@ class SteppedPolicy {
                         .link = {.latency_seconds = latency, .seconds_per_byte = 8 / bandwidth},
                         .active_workers = {}};
     exchanged_ = !gradients.empty();
+    keeps_messages_ = keeps_messages;
+    messages_.clear();
     waits_ = true;
     py::dict result;
     result["step"] = step_++;
@@ -125,6 +85,7 @@ class SteppedPolicy {
     result["elements"] = py::array_t<int64_t>(py::cast(elements));
     result["bytes"] = py::array_t<int64_t>(py::cast(bytes));
     result["mean"] = py::array_t<float>(py::ssize_t_cast(mean_.size()), mean_.data());
+    if (keeps_messages) result["messages"] = Messages();
     return result;
   }
 
@@ -173,6 +134,18 @@ class SteppedPolicy {
  private:
   std::span<const Unit> Units() const { return aggregation_->plan().units; }
 
+  // Returns the step's messages; those of the policy have no unit.
+  py::list Messages() const {
+    py::list messages;
+    for (const auto& [info, bytes] : messages_) {
+      messages.append(py::dict(py::arg("unit") = info.unit < 0 ? py::object(py::none())
+                                                               : py::object(py::int_(info.unit)),
+                               py::arg("call") = info.call, py::arg("worker") = info.worker,
+                               py::arg("message") = BytesOf(bytes)));
+    }
+    return messages;
+  }
+
   void CheckGradients(const std::vector<Floats>& gradients) const {
     if (gradients.empty()) return;
     if (gradients.size() != static_cast<size_t>(workers())) {
@@ -220,6 +193,8 @@ class SteppedPolicy {
   bool waits_ = false;      // true while the last step's feedback is missing
   double last_rate_ = 0;
   std::vector<float> mean_;
+  bool keeps_messages_ = false;
+  std::vector<std::pair<MessageInfo, Bytes>> messages_;  // of the last step
 };
 
 py::list PolicyMethods() {
@@ -232,8 +207,13 @@ py::list PolicyMethods() {
 
 void BindPolicies(py::module_& module) {
   py::class_<SteppedPolicy>(module, "SteppedPolicy", "A policy made by legacy.policy.make().")
-      .def(py::init<const std::string&, const std::string&, const std::string&,
-                    const GivenParameter&, const std::vector<Layer>&, int64_t, const NamedTexts&>())
+      .def(py::init([](const std::string& policy, const std::string& scheme,
+                       const std::string& scope, const GivenParameter& parameter,
+                       const std::vector<Layer>& layers, int64_t steps_per_epoch,
+                       const NamedTexts& options) {
+        return std::make_unique<SteppedPolicy>(
+            ModelRequest{policy, scheme, scope, parameter, layers, steps_per_epoch, options});
+      }))
       .def_property_readonly("name",
                              [](const SteppedPolicy& self) { return self.built().policy->Name(); })
       .def_property_readonly(

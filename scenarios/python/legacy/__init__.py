@@ -21,7 +21,7 @@ from . import _interpreter
 
 _interpreter.check()
 
-from . import codec, network, policy  # noqa: E402
+from . import codec, exchange, network, policy  # noqa: E402
 from ._legacy import Error, load_plugin  # noqa: E402
 from ._legacy import version as __version__  # noqa: E402
 from ._own import Codec, Parameter, Policy, register  # noqa: E402
@@ -34,6 +34,7 @@ __all__ = [
     "Policy",
     "codec",
     "config",
+    "exchange",
     "load_plugin",
     "network",
     "options",

@@ -25,17 +25,26 @@ __all__ = ["SteppedPolicy", "check", "make", "methods", "names"]
 class SteppedPolicy(_legacy.SteppedPolicy):
     """A policy with the exchanges that it controls, made by make()."""
 
-    def step(self, gradients=None, *, learning_rate=1.0, latency=10e-6, bandwidth=10e9):
+    def step(
+        self,
+        gradients=None,
+        *,
+        learning_rate=1.0,
+        latency=10e-6,
+        bandwidth=10e9,
+        keep_messages=False,
+    ):
         """Makes the next step and returns a dict: `step`, the `parameters` of all layers, and with
         gradients the `bytes` and `elements` sent for each layer (bytes of all workers, elements of
         one) and the flat `mean` gradient.
 
         gradients: for each worker a flat array, or a list with an array for each layer. Without
         them the policy decides, and nothing is exchanged. latency (seconds) and bandwidth (bit/s)
-        are the workers' estimate of the link.
+        are the workers' estimate of the link. keep_messages: True adds `messages`, dicts of
+        unit (None: the policy's own), call, worker and the bytes, in the order of decoding.
         """
         flat = [] if gradients is None else [_flat(gradient) for gradient in gradients]
-        return self._step(flat, learning_rate, latency, bandwidth)
+        return self._step(flat, learning_rate, latency, bandwidth, keep_messages)
 
     def __repr__(self):
         return (
