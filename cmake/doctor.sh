@@ -40,7 +40,7 @@ doctor() {
   data=${LEGACY_DATA:-${HOME:-}/.cache/legacy-data}
   [ -d "$data" ] || data="$data (not there yet)"
   row 'data sets' "$data"
-  optional=$(missing_packages ' optional ')
+  optional=$(missing_packages ' optional pytorch ')
   [ -z "$optional" ] || { say 'not installed, and not needed:' && show_packages "$optional"; }
   missing=$(missing_packages "$(package_groups)")
   [ -z "$missing" ] || { say 'needed and missing:' && show_packages "$missing" && return 1; }

@@ -145,9 +145,10 @@ exec '{ROOT}/waf' --no-install --profile='{build.name}' "$@"
     waf.chmod(0o755)
 
 
-def environment(folder):
+def environment(folder, build):
     kept = {name: value for name, value in os.environ.items() if not name.startswith("LEGACY_")}
-    return kept | {"LEGACY_DATA": str(folder / "no-data"), "OMP_WAIT_POLICY": "passive"}
+    return kept | {"LEGACY_DATA": str(folder / "no-data"), "OMP_WAIT_POLICY": "passive",
+                   "PYTHONPATH": str(build / "python"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run_page(page, build, show, write):
@@ -163,7 +164,7 @@ def run_page(page, build, show, write):
                 (folder / block.title).write_text("\n".join(block.lines) + "\n")
             elif block.language == "sh":
                 result = subprocess.run(["sh", "-eu", "-c", "\n".join(block.lines)], cwd=folder,
-                                        env=environment(folder),
+                                        env=environment(folder, build),
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT,
                                         text=True, check=False)
@@ -236,6 +237,9 @@ def main():
     build, page = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
     if "import torch" in page.read_text(encoding="utf-8") and not has_torch():
         print(f"skipped: {page.name} needs PyTorch (python3-torch)")
+        return sys.exit(SKIPPED)
+    if "import legacy" in page.read_text(encoding="utf-8") and not (build / "python").is_dir():
+        print(f"skipped: {page.name} needs the Python module (./waf python)")
         return sys.exit(SKIPPED)
     failures = run_page(page, build, show, write)
     if failures and not show:
