@@ -37,6 +37,15 @@ struct DynamiqOptions {
   int64_t slice = 8 << 20;
 };
 
+const ParameterSpec& BudgetSpec() {
+  static const ParameterSpec spec = {.name = "bits",
+                                     .minimum = 3,
+                                     .maximum = 8 + dynamiq::kOverheadBits,
+                                     .fallback = 5,
+                                     .help = "bits per value on average, with all overhead"};
+  return spec;
+}
+
 class DynamiqExchange : public ExchangeBase {
  public:
   DynamiqExchange(const DynamiqOptions& options, const Unit& unit, int workers)
@@ -47,6 +56,7 @@ class DynamiqExchange : public ExchangeBase {
 
   void Begin(const UnitStep& context) override {
     if (!context.candidates.empty()) return Exchange::Choose(0);  // throws
+    CheckParameter(BudgetSpec(), context.parameter);
     SetStep(context);
     call_ = kStatistics;
     sums_.assign(2 * SupersOf(unit().numel), 0.0);
@@ -178,14 +188,7 @@ class DynamiqScheme : public Scheme {
  public:
   explicit DynamiqScheme(const DynamiqOptions& options) : options_(options) {}
   std::string_view Name() const override { return "dynamiq"; }
-  const ParameterSpec& Parameter() const override {
-    static const ParameterSpec spec = {.name = "bits",
-                                       .minimum = 3,
-                                       .maximum = 8 + dynamiq::kOverheadBits,
-                                       .fallback = 5,
-                                       .help = "bits per value on average, with all overhead"};
-    return spec;
-  }
+  const ParameterSpec& Parameter() const override { return BudgetSpec(); }
   bool UsesErrorFeedback(double) const override { return false; }
   int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
   std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }

@@ -28,7 +28,12 @@ std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const Un
   const std::unique_ptr<Exchange> exchange = scheme.Open(unit, 1);
   const std::vector<float> zeros(static_cast<size_t>(unit.numel));
   exchange->Begin(context);
-  for (size_t call = 0; exchange->NextCall(); ++call) {
+  for (size_t call = 0; const auto opened = exchange->NextCall(); ++call) {
+    if (opened->reduction == Reduction::kHops) {
+      throw Error("messages of " + std::string(scheme.Name()), path,
+                  "those of schemes whose sums are not encoded again at every hop: what hops send "
+                  "depends on the workers' values");
+    }
     exchange->Encode(0, call == 0 ? zeros : std::span<const float>());
     const std::string bytes = ReadWholeFile(PathOf(path, call));
     try {

@@ -27,11 +27,8 @@ class InventedTraining {
                         .numel = numel});
       offset += numel;
     }
-    try {
-      Make(text, "topk", 0.02);
-    } catch (const Error&) {
-      Make(text, "fft", 0.85);  // for policies of theta
-    }
+    // For policies of a density, of theta and of ranks.
+    if (!Makes(text, "topk", 0.02) && !Makes(text, "powersgd", 4)) Make(text, "fft", 0.85);
   }
 
   std::vector<double> Step(int64_t step) {
@@ -66,6 +63,14 @@ class InventedTraining {
   static constexpr int64_t kSteps = 40;
 
  private:
+  bool Makes(const std::string& text, const char* scheme, double parameter) {
+    try {
+      Make(text, scheme, parameter);
+      return true;
+    } catch (const Error&) {
+      return false;
+    }
+  }
   void Make(const std::string& text, const char* scheme, double parameter) {
     scheme_ = MakeScheme(scheme);
     policy_ = MakePolicy(text, {.scheme = scheme_.get(),

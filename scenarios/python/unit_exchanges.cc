@@ -13,13 +13,15 @@ namespace {
 
 constexpr int64_t kNumberBytes = sizeof(uint32_t);
 
-// Returns the length of the header of a message that this process made; those of one number have
-// none.
+// Returns the length of the header of a message that this process made; lists of numbers have none.
 int64_t HeaderBytesOf(const Message& message) {
-  if (message.size() < kHeaderBytes) return 0;
-  const Header header = ReadHeader(message.bytes);
-  if (header.codec == static_cast<uint8_t>(CodecId::kExtended)) return kExtendedHeaderBytes;
-  return HeaderBytes(header.values);
+  try {
+    const Header header = ReadHeader(message.bytes);
+    if (header.codec == static_cast<uint8_t>(CodecId::kExtended)) return kExtendedHeaderBytes;
+    return HeaderBytes(header.values);
+  } catch (const Error&) {
+    return 0;
+  }
 }
 
 // Returns true if a message is fp32 values after its header.
@@ -31,11 +33,24 @@ bool IsValues(ByteSpan message) {
          std::ssize(message) == kHeaderBytes + int64_t{sizeof(float)} * header.count;
 }
 
+// Throws Error where workers encode sums of others, which are in no message between two ranks here.
+void CheckCalls(const Scheme& scheme, const Unit& unit, int workers) {
+  const auto calls = scheme.Plan(unit, scheme.Parameter().fallback, workers);
+  if (!calls) return;
+  for (const PlannedCall& planned : *calls) {
+    if (planned.call.reduction != Reduction::kHops) continue;
+    throw Error(
+        "scheme", std::string(scheme.Name()),
+        "one whose sums are not encoded again at every hop: only simulated networks add so");
+  }
+}
+
 }  // namespace
 
 UnitExchanges::UnitExchanges(UnitPlan plan, BuiltMethod built, int workers)
     : plan_(std::move(plan)), built_(std::move(built)), workers_(workers) {
   for (const Unit& unit : plan_.units) {
+    CheckCalls(*built_.scheme, unit, workers_);
     states_.push_back({.exchange = built_.scheme->Open(unit, workers_)});
   }
 }
@@ -260,7 +275,7 @@ void UnitExchanges::Accumulate(int worker, std::span<const int> units,
     messages += lengths[i];
     try {
       if (worker == 0) state.numbers.clear();
-      if (lengths[i] == kNumberBytes) state.numbers.push_back(NumberOf(message));
+      if (lengths[i] == kNumberBytes) state.numbers.push_back(legacy::NumberOf(message));
       state.exchange->Accumulate(worker, message);
     } catch (const Error& error) {
       throw error.Within(Place(worker, units[i]));

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/files/whole_file.h"
 #include "compress/gradients/gradients.h"
 #include "scenarios/codec/codec_run.h"
@@ -71,6 +72,10 @@ TEST_F(MessageFiles, EverySchemeComesBack) {
   for (const std::string& name : SchemeNames()) {
     const std::string path = Path("message-" + name);
     const Written written(name, path);
+    if (name == "dynamiq") {  // sums that hops encode again are in no worker's message
+      EXPECT_THROW(ReadMessages(written.scheme(), kUnit, written.Context(), path), Error);
+      continue;
+    }
     const auto values = ReadMessages(written.scheme(), kUnit, written.Context(), path);
     EXPECT_EQ(values, Exchanged(written.scheme(), kUnit, written.Context(), gradient)) << name;
   }
@@ -93,6 +98,7 @@ TEST_F(MessageFiles, BytesAreAsTheyAreSent) {
 // other finite values.
 TEST_F(MessageFiles, HostileFilesAreRefused) {
   for (const std::string& name : SchemeNames()) {
+    if (name == "dynamiq") continue;  // refuses all files
     const std::string path = Path("message-" + name);
     const Written written(name, path);
     const std::string last =

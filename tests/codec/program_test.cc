@@ -125,6 +125,10 @@ TEST_F(CodecProgram, EveryCodecsMessageIsReadBack) {
             codec);
     ASSERT_EQ(written.status, 0) << codec << written.text;
     const Result read = Run("--decode=message --shape=20x30 --step=5 --out=back.f32" + codec);
+    if (one["codec"] == "dynamiq") {
+      EXPECT_NE(read.text.find("not encoded again at every hop"), std::string::npos) << read.text;
+      continue;
+    }
     ASSERT_EQ(read.status, 0) << codec << read.text;
     const std::string sent = Read(directory_ / "gradient.f32");
     const std::string back = Read(directory_ / "back.f32");

@@ -47,8 +47,9 @@ SCHEMES = [
 
 
 def all_schemes():
-    """Returns SCHEMES, and every other scheme with its defaults."""
+    """Returns SCHEMES, and every other scheme with its defaults that ranks can exchange."""
     names = {scheme.partition("@")[0].partition(":")[0].partition("+")[0] for scheme in SCHEMES}
+    names.add("dynamiq")
     return SCHEMES + [name for name in exchange.schemes() if name not in names]
 
 
@@ -256,6 +257,8 @@ class ExchangeTest(unittest.TestCase):
     def test_what_cannot_be_says_what_is_allowed(self):
         with self.assertRaisesRegex(legacy.Error, "allowed: one of them"):
             exchange.open("topk@1%", LAYERS, 2, parameter=0.1)
+        with self.assertRaisesRegex(legacy.Error, "not encoded again at every hop"):
+            exchange.open("mx:reduction=ring", LAYERS, 2)
         with self.assertRaisesRegex(legacy.Error, "unit: got 'layer'; allowed: parameter, bucket"):
             exchange.open("topk@1%", LAYERS, 2, unit="layer")
         with self.assertRaisesRegex(legacy.Error, "did you mean topk"):

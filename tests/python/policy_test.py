@@ -102,7 +102,7 @@ class PolicyTest(unittest.TestCase):
                 made = policy.make(
                     name,
                     LAYERS,
-                    scheme="fft" if name == "theta" else "topk",
+                    scheme={"theta": "fft", "edgc": "powersgd"}.get(name, "topk"),
                     workers=3,
                     steps=8,
                     density=0.05,

@@ -1,7 +1,7 @@
 // A sum by hops is an all-reduce whose workers decode what they receive, add their own values and
 // encode the sum for the next hop (compress/schemes/hops/hop_sum.h). A worker therefore computes
-// between its messages, and the next one waits for that. The second half forwards what the first half has
-// encoded.
+// between its messages, and the next one waits for that. The second half forwards what the first
+// half has encoded.
 //
 // In a ring of N workers, worker w sends piece w - r in round r. N - 1 rounds reduce, and N - 1
 // gather. In a butterfly, let P be the largest power of two that is not above N. Workers P .. N - 1

@@ -70,7 +70,7 @@ Training Make(const Case& one) {
                         .workers = one.options.workers,
                         .total_steps = one.options.total_steps,
                         .steps_per_epoch = 4,
-                        .parameter = one.policy == "uniform" ? spec.fallback : 0.05,
+                        .parameter = one.policy == "uniform" || spec.integer ? spec.fallback : 0.05,
                         .seed = 9};
   auto policy = MakePolicy(one.policy, context);
   TrainingOptions options = one.options;

@@ -130,8 +130,7 @@ inline void CheckSetting(const QuantiserSetting& setting) {
       break;
     case QuantiserKind::kMx:
     case QuantiserKind::kFp8:
-      check(bits == RuleOf(setting.format, false).width, "bits", bits,
-            "those of the format");
+      check(bits == RuleOf(setting.format, false).width, "bits", bits, "those of the format");
       break;
     default:
       break;
