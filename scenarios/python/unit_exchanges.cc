@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -13,35 +14,43 @@ namespace {
 
 constexpr int64_t kNumberBytes = sizeof(uint32_t);
 
-// Returns the length of the header of a message that this process made; lists of numbers have none.
-int64_t HeaderBytesOf(const Message& message) {
+// Returns the header of a message that this process made; lists of numbers have none.
+std::optional<Header> HeaderOf(ByteSpan message) {
   try {
-    const Header header = ReadHeader(message.bytes);
-    if (header.codec == static_cast<uint8_t>(CodecId::kExtended)) return kExtendedHeaderBytes;
-    return HeaderBytes(header.values);
+    return ReadHeader(message);
   } catch (const Error&) {
-    return 0;
+    return std::nullopt;
   }
+}
+
+int64_t HeaderBytesOf(const Message& message) {
+  const std::optional<Header> header = HeaderOf(message.bytes);
+  if (!header) return 0;
+  if (header->codec == static_cast<uint8_t>(CodecId::kExtended)) return kExtendedHeaderBytes;
+  return HeaderBytes(header->values);
 }
 
 // Returns true if a message is fp32 values after its header.
 bool IsValues(ByteSpan message) {
-  if (std::ssize(message) < kHeaderBytes) return false;
-  const Header header = ReadHeader(message);
-  return header.codec != static_cast<uint8_t>(CodecId::kExtended) &&
-         header.values == ValueType::kFloat32 && header.index == IndexCoding::kNone &&
-         std::ssize(message) == kHeaderBytes + int64_t{sizeof(float)} * header.count;
+  const std::optional<Header> header = HeaderOf(message);
+  return header && header->codec != static_cast<uint8_t>(CodecId::kExtended) &&
+         header->values == ValueType::kFloat32 && header->index == IndexCoding::kNone &&
+         std::ssize(message) == kHeaderBytes + int64_t{sizeof(float)} * header->count;
 }
 
-// Throws Error where workers encode sums of others, which are in no message between two ranks here.
+// Throws Error for what ranks do not exchange here: sums of others that a worker encodes again, and
+// messages with a part for each other worker.
 void CheckCalls(const Scheme& scheme, const Unit& unit, int workers) {
-  const auto calls = scheme.Plan(unit, scheme.Parameter().fallback, workers);
+  const auto calls = scheme.ExpectedCalls(unit, scheme.Parameter().fallback, workers, {});
   if (!calls) return;
   for (const PlannedCall& planned : *calls) {
-    if (planned.call.reduction != Reduction::kHops) continue;
-    throw Error(
-        "scheme", std::string(scheme.Name()),
-        "one whose sums are not encoded again at every hop: only simulated networks add so");
+    if (planned.call.reduction != Reduction::kHops &&
+        planned.call.collective != Collective::kAllToAll) {
+      continue;
+    }
+    throw Error("scheme", std::string(scheme.Name()),
+                "one whose sums are not encoded again at every hop, and that needs no all-to-all: "
+                "simulated networks alone carry these");
   }
 }
 

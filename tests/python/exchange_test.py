@@ -49,7 +49,7 @@ SCHEMES = [
 def all_schemes():
     """Returns SCHEMES, and every other scheme with its defaults that ranks can exchange."""
     names = {scheme.partition("@")[0].partition(":")[0].partition("+")[0] for scheme in SCHEMES}
-    names.add("dynamiq")
+    names.update(["dynamiq", "oktopk"])
     return SCHEMES + [name for name in exchange.schemes() if name not in names]
 
 
@@ -259,6 +259,8 @@ class ExchangeTest(unittest.TestCase):
             exchange.open("topk@1%", LAYERS, 2, parameter=0.1)
         with self.assertRaisesRegex(legacy.Error, "not encoded again at every hop"):
             exchange.open("mx:reduction=ring", LAYERS, 2)
+        with self.assertRaisesRegex(legacy.Error, "needs no all-to-all"):
+            exchange.open("oktopk", LAYERS, 2)
         with self.assertRaisesRegex(legacy.Error, "unit: got 'layer'; allowed: parameter, bucket"):
             exchange.open("topk@1%", LAYERS, 2, unit="layer")
         with self.assertRaisesRegex(legacy.Error, "did you mean topk"):
