@@ -117,4 +117,9 @@ void CheckFiniteSegment(ByteSpan segment) {
   if (found != 0) throw Error("message: a value is not a finite number");
 }
 
+void AddSegment(ByteSpan segment, std::span<float> sum) {
+  CheckFiniteSegment(segment);
+  for (size_t i = 0; i < sum.size(); ++i) sum[i] += FloatAt(segment, i);
+}
+
 }  // namespace legacy

@@ -46,5 +46,8 @@ inline float FloatAt(ByteSpan segment, size_t i) {
 }
 // Throws Error if a float of the segment is NaN or infinite.
 void CheckFiniteSegment(ByteSpan segment);
+// Adds the floats of a segment of sum.size() to `sum`. Throws Error, before it changes `sum`, if
+// one is NaN or infinite.
+void AddSegment(ByteSpan segment, std::span<float> sum);
 
 }  // namespace legacy

@@ -163,11 +163,8 @@ void BlocksCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
   if (!layout.All()) {
     positions = ReadIndices(header.header.index, layout.blocks, layout.kept, payload);
   }
+  if (layout.All()) return AddSegment(payload, sum);
   CheckFiniteSegment(payload);
-  if (layout.All()) {
-    for (size_t i = 0; i < sum.size(); ++i) sum[i] += FloatAt(payload, i);
-    return;
-  }
   // Only the last block may have a rest, which is zeros.
   if (positions.back() + 1 == static_cast<uint32_t>(layout.blocks)) {
     for (int64_t i = layout.Size(positions.back()); i < layout.block; ++i) {

@@ -137,6 +137,16 @@ double Dot(std::span<const float> a, std::span<const float> b, Simd simd) {
   return Sum<Itself>(simd, Products{a.data(), b.data()}, std::ssize(a));
 }
 
+double SquaredDistance(std::span<const float> a, std::span<const float> b) {
+  assert(a.size() == b.size());
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double difference = double{a[i]} - double{b[i]};
+    sum += difference * difference;
+  }
+  return sum;
+}
+
 double NegativeSum(std::span<const float> values, Simd simd) {
   return Sum<NegativePart>(simd, values);
 }

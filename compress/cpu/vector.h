@@ -32,6 +32,8 @@ double SquaredNorm(std::span<const float> values, Simd simd = ActiveSimd());
 double AbsSum(std::span<const float> values, Simd simd = ActiveSimd());
 // Returns the sum of products a[i] b[i] in the same way.
 double Dot(std::span<const float> a, std::span<const float> b, Simd simd = ActiveSimd());
+// Returns the sum of (a[i] - b[i])^2, added in order in double precision.
+double SquaredDistance(std::span<const float> a, std::span<const float> b);
 // Returns the sum of |x| where x < 0.
 double NegativeSum(std::span<const float> values, Simd simd = ActiveSimd());
 

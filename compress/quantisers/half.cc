@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "compress/checks.h"
 #include "compress/cpu/cast.h"
+#include "compress/cpu/vector.h"
 #include "compress/density.h"
 #include "compress/quantiser.h"
 
@@ -82,12 +83,7 @@ class Half : public PartwiseQuantiser {
     Encode(values, parameter, {}, segment);
     std::vector<float> decoded(values.size());
     Decode(segment, parameter, decoded);
-    double error = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double difference = static_cast<double>(values[i]) - static_cast<double>(decoded[i]);
-      error += difference * difference;
-    }
-    return error;
+    return cpu::SquaredDistance(values, decoded);
   }
 
  private:

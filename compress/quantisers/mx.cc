@@ -21,6 +21,7 @@
 #include "compress/cpu/bitpack.h"
 #include "compress/cpu/element_format.h"
 #include "compress/cpu/quantise.h"
+#include "compress/cpu/vector.h"
 #include "compress/density.h"
 #include "compress/quantiser.h"
 #include "compress/quantisers/rules.h"
@@ -131,12 +132,7 @@ class Mx : public PartwiseQuantiser {
     Encode(values, 0, {}, segment);
     std::vector<float> decoded(values.size());
     DecodePart(segment, static_cast<int64_t>(values.size()), 0, 0, decoded);
-    double error = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double difference = double{values[i]} - double{decoded[i]};
-      error += difference * difference;
-    }
-    return error;
+    return cpu::SquaredDistance(values, decoded);
   }
 
  private:

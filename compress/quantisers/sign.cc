@@ -76,12 +76,7 @@ class SignQuantiser : public PartwiseQuantiser {
     Encode(values, 0, {}, segment);
     std::vector<float> decoded(values.size());
     DecodePart(segment, static_cast<int64_t>(values.size()), 0, 0, decoded);
-    double error = 0;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const double difference = double{values[i]} - double{decoded[i]};
-      error += difference * difference;
-    }
-    return error;
+    return cpu::SquaredDistance(values, decoded);
   }
 
  protected:

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "compress/schemes/codec_exchange.h"
+#include "compress/schemes/wrapped_scheme.h"
 #include "compress/state.h"
 
 namespace legacy {
@@ -177,20 +178,15 @@ class CompressedMeanExchange : public Exchange {
   std::vector<float> update_;  // u
 };
 
-class CompressedMeanScheme : public Scheme {
+class CompressedMeanScheme : public WrappedScheme {
  public:
-  explicit CompressedMeanScheme(Parts parts) : parts_(std::move(parts)) {}
-  std::string_view Name() const override { return parts_.own->Name(); }
-  const ParameterSpec& Parameter() const override { return parts_.own->Parameter(); }
+  explicit CompressedMeanScheme(const Parts& parts) : WrappedScheme(parts.own), parts_(parts) {}
   SchemeTraits Traits() const override {
-    SchemeTraits traits = parts_.own->Traits();
+    SchemeTraits traits = scheme()->Traits();
     traits.takes_candidates = false;
     traits.compresses_mean = parts_.where != Where::kBoth;
     traits.needs_server = parts_.where != Where::kAfterMean;
     return traits;
-  }
-  int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    return parts_.own->ElementsSent(unit, parameter);
   }
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     int64_t bytes = 0;
@@ -202,23 +198,6 @@ class CompressedMeanScheme : public Scheme {
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
                                                int active_workers) const override {
     return parts_.Calls(unit, parameter, active_workers);
-  }
-  bool Compresses(const Unit& unit, double parameter) const override {
-    return parts_.own->Compresses(unit, parameter);
-  }
-  bool UsesErrorFeedback(double parameter) const override {
-    return parts_.own->UsesErrorFeedback(parameter);
-  }
-  std::optional<double> LocalClipNorm(int workers) const override {
-    return parts_.own->LocalClipNorm(workers);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return parts_.own->SquaredErrors(unit, values, parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return parts_.own->ErrorWork(unit, parameters);
   }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<CompressedMeanExchange>(parts_, unit, workers);
@@ -243,7 +222,7 @@ std::unique_ptr<Scheme> CompressedMean(std::unique_ptr<Scheme> scheme, Where whe
                     : std::shared_ptr(MakeScheme("dense", {.error_feedback = false}));
   const Unit one{.name = "one", .shape = {1}, .numel = 1};
   parts.OnlyCall(*parts.own, one, parts.own->Parameter().fallback, 1);
-  return std::make_unique<CompressedMeanScheme>(std::move(parts));
+  return std::make_unique<CompressedMeanScheme>(parts);
 }
 
 }  // namespace legacy

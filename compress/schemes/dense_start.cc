@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "compress/schemes/wrapped_scheme.h"
 
 namespace legacy {
 namespace {
@@ -50,57 +51,31 @@ class DenseStartExchange : public Exchange {
   Exchange* active_;
 };
 
-class DenseStartScheme : public Scheme {
+// It describes the steps after the start.
+class DenseStartScheme : public WrappedScheme {
  public:
   DenseStartScheme(std::unique_ptr<Scheme> scheme, int64_t steps)
-      : dense_(MakeScheme("dense", {.error_feedback = false})),
-        scheme_(std::move(scheme)),
+      : WrappedScheme(std::move(scheme)),
+        dense_(MakeScheme("dense", {.error_feedback = false})),
         steps_(steps) {}
-  std::string_view Name() const override { return scheme_->Name(); }
-  const ParameterSpec& Parameter() const override { return scheme_->Parameter(); }
-  // Describes the steps after the start, as do the functions below.
-  int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    return scheme_->ElementsSent(unit, parameter);
-  }
-  std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
-    return scheme_->MessageBytes(unit, parameter);
-  }
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override {
-    return scheme_->ExpectedCalls(unit, parameter, active_workers, link);
+    return scheme()->ExpectedCalls(unit, parameter, active_workers, link);
   }
   SchemeTraits Traits() const override {
-    SchemeTraits traits = scheme_->Traits();
+    SchemeTraits traits = scheme()->Traits();
     traits.takes_candidates = false;
     traits.dense_steps = steps_;
     return traits;
   }
-  bool Compresses(const Unit& unit, double parameter) const override {
-    return scheme_->Compresses(unit, parameter);
-  }
-  bool UsesErrorFeedback(double parameter) const override {
-    return scheme_->UsesErrorFeedback(parameter);
-  }
-  std::optional<double> LocalClipNorm(int workers) const override {
-    return scheme_->LocalClipNorm(workers);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return scheme_->SquaredErrors(unit, values, parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return scheme_->ErrorWork(unit, parameters);
-  }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     return std::make_unique<DenseStartExchange>(dense_->Open(unit, workers),
-                                                scheme_->Open(unit, workers), steps_);
+                                                scheme()->Open(unit, workers), steps_);
   }
 
  private:
   std::unique_ptr<Scheme> dense_;
-  std::unique_ptr<Scheme> scheme_;
   int64_t steps_;
 };
 

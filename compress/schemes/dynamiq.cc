@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "compress/checks.h"
 #include "compress/cpu/cast.h"
+#include "compress/cpu/vector.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/hops/dynamiq_hops.h"
 #include "compress/schemes/hops/hop_sum.h"
@@ -224,11 +225,7 @@ class DynamiqScheme : public Scheme {
       coder.Decode(coder.Encode(0, 0, all, sorted), all, sorted);
       std::vector<float> decoded(values.size());
       layout.MeanOf(sorted, 1, decoded);
-      double error = 0;
-      for (size_t i = 0; i < values.size(); ++i) {
-        error += (double{values[i]} - decoded[i]) * (double{values[i]} - decoded[i]);
-      }
-      errors.push_back(error);
+      errors.push_back(cpu::SquaredDistance(values, decoded));
     }
     return errors;
   }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/exchange_base.h"
+#include "compress/schemes/wrapped_scheme.h"
 #include "compress/state.h"
 
 namespace legacy {
@@ -251,16 +252,15 @@ void Ef21Exchange::LoadWorker(int worker, StateReader& in) {
   momenta_[worker] = LoadKept("momentum of a worker", unit_.numel, in);
 }
 
-class Ef21Scheme : public Scheme {
+// It describes the steps after the first.
+class Ef21Scheme : public WrappedScheme {
  public:
   Ef21Scheme(std::unique_ptr<Scheme> scheme, const Ef21Options& options)
-      : dense_(MakeScheme("dense", {.error_feedback = false})),
-        scheme_(std::move(scheme)),
+      : WrappedScheme(std::move(scheme)),
+        dense_(MakeScheme("dense", {.error_feedback = false})),
         options_(options) {}
-  std::string_view Name() const override { return scheme_->Name(); }
-  const ParameterSpec& Parameter() const override { return scheme_->Parameter(); }
   SchemeTraits Traits() const override {
-    SchemeTraits traits = scheme_->Traits();
+    SchemeTraits traits = scheme()->Traits();
     traits.takes_candidates = false;
     traits.sends_values = false;
     traits.needs_error_feedback = true;
@@ -268,48 +268,23 @@ class Ef21Scheme : public Scheme {
     traits.starts_dense = true;
     return traits;
   }
-  // Describes the steps after the first, as do the functions below.
-  int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    return scheme_->ElementsSent(unit, parameter);
-  }
-  std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
-    return scheme_->MessageBytes(unit, parameter);
-  }
   std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double parameter,
                                                         int active_workers,
                                                         const LinkEstimate& link) const override {
-    auto calls = scheme_->ExpectedCalls(unit, parameter, active_workers, link);
-    if (!calls || SendsWhole(*scheme_, unit)) return calls;
+    auto calls = scheme()->ExpectedCalls(unit, parameter, active_workers, link);
+    if (!calls || SendsWhole(*scheme(), unit)) return calls;
     WorkList before = {DifferenceWork(unit)};
     AddWork(calls->front().call.encode, before);
     calls->front().call.encode = std::move(before);
     AddWork(MeanWork(unit), calls->back().call.decode);
     return calls;
   }
-  bool Compresses(const Unit& unit, double parameter) const override {
-    return scheme_->Compresses(unit, parameter);
-  }
-  bool UsesErrorFeedback(double parameter) const override {
-    return scheme_->UsesErrorFeedback(parameter);
-  }
-  std::optional<double> LocalClipNorm(int workers) const override {
-    return scheme_->LocalClipNorm(workers);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return scheme_->SquaredErrors(unit, values, parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return scheme_->ErrorWork(unit, parameters);
-  }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<Ef21Exchange>(dense_, scheme_, options_, unit, workers);
+    return std::make_unique<Ef21Exchange>(dense_, scheme(), options_, unit, workers);
   }
 
  private:
   std::shared_ptr<const Scheme> dense_;
-  std::shared_ptr<const Scheme> scheme_;
   Ef21Options options_;
 };
 

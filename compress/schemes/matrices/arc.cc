@@ -192,10 +192,8 @@ Message ArcExchange::Encode(int worker, std::span<const float> gradient) {
 
 void ArcExchange::Accumulate(int, ByteSpan message) {
   if (call_ == kWholeCall) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
-  const ByteSpan segment =
-      CheckedPayload(message, CallHeader(), int64_t{sizeof(float)} * std::ssize(sum_));
-  CheckFiniteSegment(segment);
-  for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
+  AddSegment(CheckedPayload(message, CallHeader(), int64_t{sizeof(float)} * std::ssize(sum_)),
+             sum_);
 }
 
 void ArcExchange::FinishCall() {

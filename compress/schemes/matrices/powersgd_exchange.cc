@@ -77,10 +77,8 @@ Message PowerSgdExchange::Encode(int worker, std::span<const float> gradient) {
 
 void PowerSgdExchange::Accumulate(int, ByteSpan message) {
   if (call_ == kWholeCall) return DenseCodec().DecodeAdd(message, SharedContext(), sum_);
-  const ByteSpan segment =
-      CheckedPayload(message, CallHeader(), int64_t{sizeof(float)} * std::ssize(sum_));
-  CheckFiniteSegment(segment);
-  for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
+  AddSegment(CheckedPayload(message, CallHeader(), int64_t{sizeof(float)} * std::ssize(sum_)),
+             sum_);
 }
 
 void PowerSgdExchange::FinishCall() {

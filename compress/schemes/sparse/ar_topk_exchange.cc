@@ -156,10 +156,7 @@ void ArTopKExchange::ReadPositions(ByteSpan message) {
 }
 
 void ArTopKExchange::AddValues(ByteSpan message) {
-  const ByteSpan segment =
-      CheckedPayload(message, ValuesHeader(), int64_t{sizeof(float)} * Count());
-  CheckFiniteSegment(segment);
-  for (size_t i = 0; i < sum_.size(); ++i) sum_[i] += FloatAt(segment, i);
+  AddSegment(CheckedPayload(message, ValuesHeader(), int64_t{sizeof(float)} * Count()), sum_);
 }
 
 void ArTopKExchange::FinishCall() { call_ = call_ == kGatherCall ? kDone : call_ + 1; }
