@@ -61,8 +61,8 @@ struct HopSlice {
   bool operator==(const HopSlice&) const = default;
 };
 
-// What travels in a sum by hops among N workers, and what each hop computes. A ring has N pieces; a
-// butterfly has P of them, the largest power of two that is not above N.
+// Hops say what travels in a sum by hops among N workers, and what each hop computes. A ring has N
+// pieces; a butterfly has P of them, the largest power of two that is not above N.
 struct Hops {
   HopOrder order = HopOrder::kRing;
   std::vector<HopSlice> slices;
@@ -78,7 +78,7 @@ struct CollectiveCall {
   int root = 0;     // the worker that broadcasts; ignored by other collectives
   WorkList encode;  // work of each worker before the call can start
   WorkList decode;  // work of each worker after the call, for all messages together
-  // What only parameter servers do: the bytes that each worker gets from them, if those do not
+  // Only parameter servers read these: the bytes that each worker gets from them, if those do not
   // follow from the messages, and the work of a server between the last message and its answers.
   std::optional<int64_t> pull = {};
   WorkList serve = {};

@@ -26,7 +26,8 @@
 
 namespace legacy {
 
-// What is taken for a matrix: kAuto, units of two dimensions and more; kLine, none; kMatrix, all.
+// A DctShape says which units are taken for matrices: those of two dimensions and more (kAuto),
+// none (kLine), or all (kMatrix).
 enum class DctShape : uint8_t { kAuto, kLine, kMatrix };
 
 // A codec that transforms, selects and quantises.

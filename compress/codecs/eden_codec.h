@@ -12,9 +12,9 @@
 // Payload: f32 S, then codes of b bits (cpu/bitpack.h). A vector of zeros has S = 0, and the code
 // of 0 everywhere. The header's parameter is b.
 //
-// As n grows, E||x - C(x)||^2 / ||x||^2 is 1 / (1 - d) - 1 if unbiased, and d with the least error,
-// where d = .3634, .1175, .0345, .0095 for 1 to 4 bits. The rotation is not uniform, so that the
-// mean of unbiased messages keeps an error of up to .03 ||x||.
+// As n grows, E||x - C(x)||^2 / ||x||^2 tends to 1 / (1 - d) - 1 for unbiased messages, and to d
+// for those of the least error, where d = .3634, .1175, .0345, .0095 for 1 to 4 bits. The rotation
+// is not uniform, so that the mean of unbiased messages keeps an error of up to .03 ||x||.
 //
 // Error feedback: the least error is ||x||^2 - <c, y>^2 / <c, c> < ||x||^2 for every x, since c has
 // the signs of y. Unbiased messages can err by ||x||^2 and more: for x = (1, 1) and one bit, the

@@ -4,9 +4,9 @@
 //   D[j][t] = s_j cos(pi (2 t + 1) j / 2 n),  s_0 = sqrt(1 / n), s_j = sqrt(2 / n)
 //   C = D_h E D_w^T for a chunk E of h x w;  E = D_h^T C D_w
 //
-// Both are two matrix products, h + w multiply-adds per element. Factors are rounded once from
-// double precision; products are summed in fp32 in the order of their index, without fused
-// operations, so that every instruction set gives the same bits.
+// Each direction takes two matrix products, which are h + w multiply-adds per element. Factors are
+// rounded once from double precision; products are summed in fp32 in the order of their index,
+// without fused operations, so that every instruction set gives the same bits.
 #pragma once
 
 #include <cstdint>

@@ -46,8 +46,8 @@ struct EdgcOptions {
   int64_t most = 4;
 };
 
-// What worker 0 knows of a unit. An entropy that is not finite, of a gradient of equal values, is
-// not counted.
+// A UnitEntropy has what worker 0 knows of a unit. An entropy that is not finite, as that of a
+// gradient of equal values, is not counted.
 struct UnitEntropy {
   double sum = 0;       // of the entropies of this window's samples
   int64_t samples = 0;  // their number

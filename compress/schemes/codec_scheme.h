@@ -44,7 +44,7 @@ struct CodecSchemeOptions {
   bool first_feedback = false;   // true: sums by hops keep residuals of first messages
   int64_t slice = 8 << 20;       // most bytes of a message of sums by hops
   Again again = Again::kOff;
-  // Where given, differences of gradients are compressed (ef21.h).
+  // If given, the scheme compresses differences of gradients (ef21.h).
   std::optional<Ef21Options> ef21 = std::nullopt;
 };
 

@@ -16,8 +16,8 @@ namespace {
 constexpr double kLeastEta = 1e-6;
 constexpr uint64_t kEf21StateVersion = 1;
 
-// Whether a scheme sends a unit whole with every parameter. (If it does so with some, it sends the
-// difference whole.)
+// Returns true if a scheme sends a unit whole with every parameter. (If it does so with some, it
+// sends the difference whole.)
 bool SendsWhole(const Scheme& scheme, const Unit& unit) {
   const ParameterSpec& spec = scheme.Parameter();
   return !scheme.Compresses(unit, spec.minimum) && !scheme.Compresses(unit, spec.maximum);
@@ -65,10 +65,10 @@ class Ef21Exchange : public Exchange {
   void LoadWorker(int worker, StateReader& in) override;
 
  private:
-  // What is sent whole: the unit always, or the step.
+  // KeepsWhole is true if the unit is always sent whole, and Whole if it is in this step.
   bool KeepsWhole() const { return SendsWhole(*schemes_[1], unit_); }
   bool Whole() const { return active_ == whole_.get(); }
-  // Whether m_i is kept. Without momentum, a unit that is sent whole needs none.
+  // Returns true if m_i is kept. Without momentum, a unit that is sent whole needs none.
   bool KeepsMomenta() const { return options_.eta < 1 || !KeepsWhole(); }
   Work MomentumWork() const;
   void Advance(std::span<const float> gradient, std::vector<float>& momentum,

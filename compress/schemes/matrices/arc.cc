@@ -37,7 +37,7 @@ struct ArcOptions {
   double residual_decay = 1;
 };
 
-// What both the scheme and its exchanges know of a unit in a step.
+// An ArcStep has what both the scheme and its exchanges know of a unit in a step.
 struct ArcStep {
   const ArcOptions& options;
   const Unit& unit;
