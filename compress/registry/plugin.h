@@ -2,15 +2,15 @@
 //
 //   #include "compress/registry/plugin.h"
 //
-//   class Blocks : public legacy::Sparsifier { ... };
+//   class Chunks : public legacy::Sparsifier { ... };
 //
 //   LEGACY_PLUGIN(tables) {
 //     tables.Add(legacy::SparsifierRow{
-//         .info = {.name = "blocks", .help = "the 64-element blocks of most energy"},
-//         .make = [](const legacy::OptionReader&) { return std::make_unique<Blocks>(); }});
+//         .info = {.name = "chunks", .help = "the 64-element chunks of most energy"},
+//         .make = [](const legacy::OptionReader&) { return std::make_unique<Chunks>(); }});
 //   }
 //
-// `./waf plugin blocks.cc` compiles it to blocks.so, and --plugin=blocks.so loads that into
+// `./waf plugin chunks.cc` compiles it to chunks.so, and --plugin=chunks.so loads that into
 // legacy-scenario, legacy-codec, legacy-study and legacy-replay. docs/tutorials/ describes every
 // step.
 //
