@@ -128,7 +128,9 @@ std::string MethodList() {
     list += fmt::format("{:<24} {:<24} {:<8} {}\n", method.name, method.scheme, method.scope.text(),
                         method.policy);
   }
-  return list + "Any scheme with its parameter is a method too, as in topk+fp16@5%: " +
+  return list +
+         "Any scheme with its parameter is a method too, as in topk+fp16@5%, or with the bits that "
+         "it sends for each value, as in topk@1bit: " +
          CommandOf("legacy-codec") + " list.\n";
 }
 

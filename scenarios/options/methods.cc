@@ -146,25 +146,33 @@ bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
   return method.parameter <= 0 && method.bytes_of.empty() && spec.Kind() == ParameterKind::kDensity;
 }
 
-// Returns the parameter with which messages are as long as those of the scheme that method.bytes_of
-// names.
-double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
-                        std::span<const Unit> units) {
+// Returns the bytes of a step that method.bytes_of asks for: so many bits a value, or those of
+// another scheme.
+double TargetBytes(const Method& method, VolumeModel model) {
+  if (const auto bits = method.BitsOfValue()) {
+    return *bits / 8 * static_cast<double>(model.Elements());
+  }
   const size_t at = method.bytes_of.find('@');
   const std::unique_ptr<Scheme> other = MakeScheme(method.bytes_of.substr(0, at));
   double parameter = other->Parameter().fallback;
   if (at != std::string::npos) {
     parameter = ParseNumber(method.bytes_of.substr(at + 1), "bytes_of", -1e9, 1e9);
   }
-  VolumeModel model = {.units = units,
-                       .scheme = other.get(),
-                       .total_steps = scenario.steps,
-                       .measure = VolumeMeasure::kBytes};
-  const double target = UniformVolume(model, parameter);
-  model.scheme = &scheme;
+  model.scheme = other.get();
+  return UniformVolume(model, parameter);
+}
+
+// Returns the parameter with which messages are as long as method.bytes_of asks for.
+double ParameterOfBytes(const Method& method, const Scenario& scenario, const Scheme& scheme,
+                        std::span<const Unit> units) {
+  const VolumeModel model = {.units = units,
+                             .scheme = &scheme,
+                             .total_steps = scenario.steps,
+                             .measure = VolumeMeasure::kBytes};
   const LegacySchedule start = {
       .splits = {}, .phase_bounds = {}, .parameters = {{scheme.Parameter().fallback}}};
-  return SolveSchedule(model, start, target, FreeParameters::kAll).schedule.parameters[0][0];
+  return SolveSchedule(model, start, TargetBytes(method, model), FreeParameters::kAll)
+      .schedule.parameters[0][0];
 }
 
 LegacyTable TableOf(const Method& method, const Scenario& scenario, const ParameterSpec& spec) {
@@ -252,7 +260,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                                                            .seed = scenario.seed});
   if (spec.Kind() != ParameterKind::kNone)
     built.description += ", " + spec.name + " " + ParameterText(parameter, spec);
-  if (!method.bytes_of.empty()) built.description += " (as many bytes as " + method.bytes_of + ")";
+  if (!method.bytes_of.empty()) built.description += " (" + method.BytesText() + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
 }

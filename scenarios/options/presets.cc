@@ -115,7 +115,7 @@ Preset Accordion() {
 std::string DescribeMethod(const Method& method) {
   std::string text = method.scheme + ", policy " + method.policy;
   if (method.parameter > 0) text += ", parameter " + FormatNumber(method.parameter);
-  if (!method.bytes_of.empty()) text += ", as many bytes as " + method.bytes_of;
+  if (!method.bytes_of.empty()) text += ", " + method.BytesText();
   if (!method.legacy_schedule.empty()) text += ", levels " + method.legacy_schedule;
   return text;
 }

@@ -178,11 +178,22 @@ std::string PrintScenario(const Scenario& scenario) {
   return std::string(out.c_str()) + "\n";
 }
 
+std::optional<double> Method::BitsOfValue(const std::string& key) const {
+  if (!bytes_of.ends_with("bit")) return std::nullopt;
+  return ParseNumber(bytes_of.substr(0, bytes_of.size() - 3), key, 0, 32);
+}
+
+std::string Method::BytesText() const {
+  const std::optional<double> bits = BitsOfValue();
+  if (!bits) return "as many bytes as " + bytes_of;
+  return FormatNumber(*bits) + (*bits == 1 ? " bit" : " bits") + " a value";
+}
+
 namespace {
 
-// Returns the method that a text such as "topk+rbf@5%" gives, which is a scheme for every layer
-// with its parameter; nothing if the name is not a scheme. Throws Error if a scheme of that name
-// does not support the options.
+// Returns the method that a text such as "topk+rbf@5%" or "topk@1bit" gives, which is a scheme for
+// every layer with its parameter, or the bits that it sends for each value; nothing if the name is
+// not a scheme. Throws Error if a scheme of that name does not support the options.
 std::optional<Method> MethodOfScheme(const std::string& name) {
   const size_t at = name.find('@');
   Method method;
@@ -199,6 +210,15 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);
+  if (text.ends_with("bit")) {
+    if (parameter == ParameterKind::kNone) {
+      throw Error("compression.policies", name,
+                  method.scheme + ", which has no parameter to solve");
+    }
+    method.bytes_of = text;
+    method.BitsOfValue("compression.policies: " + name);
+    return method;
+  }
   if (parameter == ParameterKind::kDensity) RefuseBareOne(text, "compression.policies: " + name);
   method.parameter = text.find('%') != std::string::npos
                          ? ParseFraction(text, "compression.policies")

@@ -46,7 +46,8 @@ struct Method {
   // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, else solved.
   std::string legacy_schedule = {};
   bool reversed = false;  // a control: tight phases first; legacy-layer: small layers tight
-  // Scheme with its parameter whose number of bytes this method sends, "fft@0.85".
+  // What this method sends as many bytes as: a scheme with its parameter, "fft@0.85", or so many
+  // bits for each value, "4bit".
   std::string bytes_of = {};
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
@@ -57,6 +58,10 @@ struct Method {
 
   // True where workers train models of their own.
   bool Local() const { return local_steps > 1 || outer->has_value(); }
+  // Returns the number of bits for each value where bytes_of has one. Throws Error naming `key`.
+  std::optional<double> BitsOfValue(const std::string& key = "bytes_of") const;
+  // Returns bytes_of in words: "as many bytes as fft@0.85", "4 bits a value".
+  std::string BytesText() const;
 };
 
 // A Scenario has every option of a run.

@@ -75,8 +75,17 @@ TEST(Methods, TopKAtTheBytesOfFft) {
     return sum;
   };
   EXPECT_NEAR(bytes("topk-rbf"), bytes("fft"), 1e-3 * bytes("fft"));
+  double values = 0;
+  for (const Unit& unit : units) values += static_cast<double>(unit.numel);
+  for (const char* scheme : {"topk", "dct", "fft", "topk+qsgd"}) {
+    EXPECT_NEAR(bytes(scheme + std::string("@2bit")), values / 4, 2e-3 * values / 4) << scheme;
+  }
   Scenario bad = ReadText("methods: {m: {scheme: topk+rbf, bytes_of: \"redsync\"}}\n");
   EXPECT_THROW(BuildMethod(FindMethod(bad, "m"), bad, units, 100), Error);
+  for (const char* name : {"topk@33bit", "topk@bit", "sign@1bit"}) {
+    EXPECT_THROW(FindMethod(scenario, name), Error) << name;
+  }
+  EXPECT_THROW(ReadText("methods: {m: {scheme: topk, bytes_of: 33bit}}\n"), Error);
 }
 
 TEST(Presets, WorkInStudies) {
