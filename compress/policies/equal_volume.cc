@@ -34,6 +34,10 @@ void CheckModel(const VolumeModel& model) {
   if (model.total_steps < 1) {
     throw Error("total steps", std::to_string(model.total_steps), "at least 1");
   }
+}
+
+void CheckSolvable(const VolumeModel& model) {
+  CheckModel(model);
   if (model.scheme->Parameter().Kind() == ParameterKind::kNone) {
     throw Error("equal volume: scheme " + std::string(model.scheme->Name()) +
                 " has no parameter to solve for");
@@ -192,6 +196,7 @@ double UniformVolume(const VolumeModel& model, double parameter) {
 }
 
 UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& schedule) {
+  CheckSolvable(model);
   const double target = AverageVolume(model, schedule);
   const ParameterSpec& spec = model.scheme->Parameter();
   const auto volume = [&](double parameter) {
@@ -215,7 +220,7 @@ UniformSolution SolveUniform(const VolumeModel& model, const LegacySchedule& sch
 
 ScheduleSolution SolveSchedule(const VolumeModel& model, const LegacySchedule& schedule,
                                double target, FreeParameters free) {
-  CheckModel(model);
+  CheckSolvable(model);
   schedule.Validate();
   const ParameterSpec& spec = model.scheme->Parameter();
   const double largest = LargestFactor(schedule, spec, free);

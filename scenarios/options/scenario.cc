@@ -3,6 +3,7 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 
 #include "base/error.h"
@@ -179,7 +180,10 @@ std::string PrintScenario(const Scenario& scenario) {
 }
 
 std::optional<double> Method::BitsOfValue(const std::string& key) const {
-  if (!bytes_of.ends_with("bit")) return std::nullopt;
+  if (bytes_of.empty() || !std::isdigit(static_cast<unsigned char>(bytes_of[0])) ||
+      !bytes_of.ends_with("bit")) {
+    return std::nullopt;
+  }
   return ParseNumber(bytes_of.substr(0, bytes_of.size() - 3), key, 0, 32);
 }
 
@@ -210,15 +214,15 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);
-  if (text.ends_with("bit")) {
+  method.bytes_of = text;
+  if (method.BitsOfValue("compression.policies: " + name)) {
     if (parameter == ParameterKind::kNone) {
       throw Error("compression.policies", name,
                   method.scheme + ", which has no parameter to solve");
     }
-    method.bytes_of = text;
-    method.BitsOfValue("compression.policies: " + name);
     return method;
   }
+  method.bytes_of.clear();
   if (parameter == ParameterKind::kDensity) RefuseBareOne(text, "compression.policies: " + name);
   method.parameter = text.find('%') != std::string::npos
                          ? ParseFraction(text, "compression.policies")

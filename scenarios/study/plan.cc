@@ -65,6 +65,12 @@ void KeepOneMethod(Scenario& scenario) {
   scenario.methods = std::move(kept);
 }
 
+// Returns true if the messages of the point's method have a parameter server to answer them.
+bool NeedsServer(const Scenario& scenario) {
+  const Method method = FindMethod(scenario, scenario.policies.front());
+  return MakeScheme(SchemeText(method, scenario))->Traits().needs_server;
+}
+
 // Sets the network that is fastest to simulate, because a recording's times are not used.
 void TakeCheapestNetwork(Scenario& scenario) {
   scenario.fidelity = "analytic";
@@ -155,6 +161,7 @@ Scenario TrainingOf(const Scenario& scenario) {
   }
   if (replayed) training.ns3.clear();
   if (replayed && scenario.federated) TakeWhatIsRead(scenario, training);
+  if (NeedsServer(scenario)) training.aggregation = scenario.aggregation;
   KeepOneMethod(training);
   return training;
 }

@@ -62,10 +62,10 @@ TEST(Presets, OptionsOverrideThem) {
   EXPECT_EQ(PresetText(Scenario()), "");
 }
 
-// FFT and its control have one quantiser and messages of one length.
-TEST(Methods, TopKAtTheBytesOfFft) {
+// Of another scheme, as FFT's control has, or of so many bits a value.
+TEST(Methods, OfEqualBytes) {
   const auto units = test::ResNet18(10);
-  const Scenario scenario;
+  const Scenario scenario = ReadText("methods: {signs: {scheme: topk, bytes_of: onebit}}\n");
   const auto bytes = [&](const std::string& name) {
     const BuiltMethod built = BuildMethod(FindMethod(scenario, name), scenario, units, 100);
     double sum = 0;
@@ -80,6 +80,7 @@ TEST(Methods, TopKAtTheBytesOfFft) {
   for (const char* scheme : {"topk", "dct", "fft", "topk+qsgd"}) {
     EXPECT_NEAR(bytes(scheme + std::string("@2bit")), values / 4, 2e-3 * values / 4) << scheme;
   }
+  EXPECT_NEAR(bytes("signs"), bytes("onebit"), 1e-3 * bytes("onebit"));
   Scenario bad = ReadText("methods: {m: {scheme: topk+rbf, bytes_of: \"redsync\"}}\n");
   EXPECT_THROW(BuildMethod(FindMethod(bad, "m"), bad, units, 100), Error);
   for (const char* name : {"topk@33bit", "topk@bit", "sign@1bit"}) {

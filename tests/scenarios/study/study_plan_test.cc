@@ -131,6 +131,19 @@ TEST(StudyPlan, TrainingsThatAreNotReplayedStayOnTheirNetworks) {
   EXPECT_EQ(mixed.trainings.size(), 1u + 2);
 }
 
+// A recording is made on a network of its own, which still has the server that answers.
+TEST(StudyPlan, TrainingsKeepTheServerThatTheirMethodNeeds) {
+  const StudyPlan plan = Plan(
+      "scenario:\n"
+      "  network: {aggregation: parameter-server, fidelity: flow}\n"
+      "  methods: {served: {scheme: \"thc:sums=server\"}}\n"
+      "grid: {policies: [served, topk:where=server, topk], bandwidth: [1Gbps, 2Gbps]}\n");
+  ASSERT_EQ(plan.trainings.size(), 3u);
+  EXPECT_EQ(plan.trainings[0].scenario.aggregation.text(), "parameter-server");
+  EXPECT_EQ(plan.trainings[1].scenario.aggregation.text(), "parameter-server");
+  EXPECT_EQ(plan.trainings[2].scenario.aggregation.text(), "collective");
+}
+
 TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
   const std::vector<std::string> ids =
       Ids(Plan("grid: {policies: [dense, topk], bandwidth: [1Gbps], density: [1%, 2%]}\n"));
