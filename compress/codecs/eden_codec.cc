@@ -20,7 +20,9 @@ namespace legacy {
 namespace {
 
 constexpr int64_t kScaleBytes = sizeof(float);
-constexpr int64_t kPart = 4096;  // values of a pass that stay in the cache
+constexpr int64_t kWorkerBytes = sizeof(uint32_t);
+constexpr int kOwnRotation = 16;  // added to the header's parameter
+constexpr int64_t kPart = 4096;   // values of a pass that stay in the cache
 
 int EdenBits(double parameter) { return static_cast<int>(std::lround(parameter)); }
 
@@ -68,10 +70,11 @@ struct EdenCodec::Sums {
 
 struct EdenCodec::Coded {
   float scale = 0;
+  uint32_t worker = 0;
   std::vector<uint8_t> codes;
 };
 
-EdenCodec::EdenCodec(int64_t bits, int64_t block, EdenScale scale)
+EdenCodec::EdenCodec(int64_t bits, int64_t block, EdenScale scale, EdenRotation rotation)
     : bits_{.name = "bits",
             .minimum = 1,
             .maximum = cpu::kMostNormalBits,
@@ -79,34 +82,38 @@ EdenCodec::EdenCodec(int64_t bits, int64_t block, EdenScale scale)
             .fallback = static_cast<double>(bits),
             .help = "bits per value"},
       block_(block),
-      scale_(scale) {}
+      scale_(scale),
+      rotation_(rotation) {}
+
+int64_t EdenCodec::PayloadBytes(int64_t numel, double bits) const {
+  return kScaleBytes + (Own() ? kWorkerBytes : 0) + cpu::PackedBytes(numel, EdenBits(bits));
+}
+
+Work EdenCodec::MovedPayload(int64_t numel, double bits) const {
+  return Moved(PayloadBytes(numel, bits));
+}
 
 std::optional<int64_t> EdenCodec::MessageBytes(const Unit& unit, double bits) const {
-  return kExtendedHeaderBytes + kScaleBytes + cpu::PackedBytes(unit.numel, EdenBits(bits));
+  return kExtendedHeaderBytes + PayloadBytes(unit.numel, bits);
 }
-
-namespace {
-
-Work MovedCodes(int64_t numel, double bits) {
-  return Moved(kScaleBytes + cpu::PackedBytes(numel, EdenBits(bits)));
-}
-
-}  // namespace
 
 WorkList EdenCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
   return {
-      {"rotate.forward", numel}, {"eden.quantise", numel}, MovedCodes(numel, context.parameter)};
+      {"rotate.forward", numel}, {"eden.quantise", numel}, MovedPayload(numel, context.parameter)};
 }
 
+// Codes with a rotation of their own are decoded, rotated back and added in one pass.
 WorkList EdenCodec::DecodeWork(int64_t numel, double bits) const {
-  return {{"eden.decode", numel}, MovedCodes(numel, bits)};
+  return {{Own() ? "rotate.feedback" : "eden.decode", numel}, MovedPayload(numel, bits)};
 }
 
-WorkList EdenCodec::FinishWork(int64_t numel, double) const { return {{"rotate.inverse", numel}}; }
+WorkList EdenCodec::FinishWork(int64_t numel, double) const {
+  return {{Own() ? "mean" : "rotate.inverse", numel}};
+}
 
 // The worker's own codes are decoded, rotated back and subtracted in one pass.
 WorkList EdenCodec::FeedbackWork(int64_t numel, double bits, Feeding feeding) const {
-  WorkList work = {{"rotate.feedback", numel}, MovedCodes(numel, bits)};
+  WorkList work = {{"rotate.feedback", numel}, MovedPayload(numel, bits)};
   if (feeding == Feeding::kGradient) work.push_back({"accumulate", numel});
   return work;
 }
@@ -117,15 +124,18 @@ WorkList EdenCodec::ErrorWork(int64_t numel, std::span<const double> bits) const
   return work;
 }
 
-cpu::Rotation EdenCodec::RotationOf(int64_t numel, const CodecContext& context) const {
-  return {cpu::RotationKey(context.random), numel, block_};
+cpu::Rotation EdenCodec::RotationOf(int64_t numel, const CodecContext& context,
+                                    uint32_t worker) const {
+  RandomKey key = cpu::RotationKey(context.random);
+  if (Own()) key.worker = worker;
+  return {key, numel, block_};
 }
 
 EdenCodec::Rotated EdenCodec::Rotate(std::span<const float> values,
                                      const CodecContext& context) const {
   const float largest = CheckedMagnitude(values, kLargestValue, context.unit, Name());
   const int64_t numel = CheckedNumel(values);
-  Rotated rotated{.rotation = RotationOf(numel, context),
+  Rotated rotated{.rotation = RotationOf(numel, context, context.random.worker),
                   .factor = cpu::SpectrumScale(largest),
                   .values = std::make_unique_for_overwrite<float[]>(values.size())};
   rotated.rotation.ForEachPiece([&](int64_t begin, int64_t length) {
@@ -159,10 +169,11 @@ EdenCodec::Sums EdenCodec::Quantise(const Rotated& rotated, int bits,
 
 ExtendedHeader EdenCodec::HeaderOf(int64_t numel, const CodecContext& context) const {
   const auto all = static_cast<uint32_t>(numel);
-  return {.header = {.unit = context.unit, .numel = all, .count = all},
-          .method = ExtendedMethod::kEden,
-          .values = static_cast<uint8_t>(ValueType::kFloat32),
-          .parameter = static_cast<uint16_t>(EdenBits(context.parameter))};
+  return {
+      .header = {.unit = context.unit, .numel = all, .count = all},
+      .method = ExtendedMethod::kEden,
+      .values = static_cast<uint8_t>(ValueType::kFloat32),
+      .parameter = static_cast<uint16_t>(EdenBits(context.parameter) + (Own() ? kOwnRotation : 0))};
 }
 
 EdenCodec::Coded EdenCodec::Code(std::span<const float> values, const CodecContext& context,
@@ -176,7 +187,11 @@ EdenCodec::Coded EdenCodec::Code(std::span<const float> values, const CodecConte
   const double scale = unbiased ? rotated.squared / sums.product : sums.product / sums.squared;
   coded.scale = static_cast<float>(scale / double{rotated.factor});
   // S of the least subnormal numbers can be rounded to 0.
-  if (coded.scale == 0) std::ranges::fill(coded.codes, MiddleCode(bits));
+  if (coded.scale == 0) {
+    std::ranges::fill(coded.codes, MiddleCode(bits));
+  } else if (Own()) {
+    coded.worker = context.random.worker;
+  }
   return coded;
 }
 
@@ -184,8 +199,9 @@ Message EdenCodec::Write(const Coded& coded, const CodecContext& context) const 
   const auto numel = std::ssize(coded.codes);
   const int bits = EdenBits(context.parameter);
   const int64_t packed = cpu::PackedBytes(numel, bits);
-  Message message = StartMessage(HeaderOf(numel, context), kScaleBytes + packed);
-  AppendFloats({&coded.scale, 1}, message.bytes);
+  Message message = StartMessage(HeaderOf(numel, context), PayloadBytes(numel, bits));
+  const std::array start = {coded.scale, std::bit_cast<float>(coded.worker)};
+  AppendFloats(std::span(start).first(Own() ? 2 : 1), message.bytes);
   const size_t begin = message.bytes.size();
   message.bytes.resize(begin + static_cast<size_t>(packed));
   cpu::PackCodes(coded.codes, bits, std::span(message.bytes).subspan(begin));
@@ -195,17 +211,21 @@ Message EdenCodec::Write(const Coded& coded, const CodecContext& context) const 
 EdenCodec::Coded EdenCodec::Read(ByteSpan message, int64_t numel,
                                  const CodecContext& context) const {
   const int bits = EdenBits(context.parameter);
-  const ByteSpan payload = CheckedPayload(message, HeaderOf(numel, context),
-                                          kScaleBytes + cpu::PackedBytes(numel, bits));
-  Coded coded{.scale = FloatAt(payload, 0), .codes = std::vector<uint8_t>(numel)};
+  const ByteSpan payload =
+      CheckedPayload(message, HeaderOf(numel, context), PayloadBytes(numel, bits));
+  Coded coded{.scale = FloatAt(payload, 0),
+              .worker = Own() ? std::bit_cast<uint32_t>(FloatAt(payload, 1)) : 0,
+              .codes = std::vector<uint8_t>(numel)};
   if (!(coded.scale <= kLargestScale) || std::signbit(coded.scale)) {
     throw Error("message: scale", FormatNumber(coded.scale), "0 to " + FormatNumber(kLargestScale));
   }
-  cpu::UnpackCodes(payload.subspan(kScaleBytes), bits, coded.codes);
+  cpu::UnpackCodes(payload.subspan(kScaleBytes + (Own() ? kWorkerBytes : 0)), bits, coded.codes);
   if (coded.scale != 0) {
     CheckCells(coded.codes, bits);
   } else if (std::ranges::count(coded.codes, MiddleCode(bits)) != numel) {
     throw Error("message: a vector of zeros has a code other than that of 0");
+  } else if (coded.worker != 0) {
+    throw Error("message: worker of a vector of zeros", std::to_string(coded.worker), "0");
   }
   return coded;
 }
@@ -217,7 +237,7 @@ Message EdenCodec::Encode(std::span<const float> values, const CodecContext& con
 // Calls body(begin, values) for the pieces of the decoded vector.
 template <typename Body>
 void EdenCodec::ForDecoded(const Coded& coded, const CodecContext& context, Body body) const {
-  const cpu::Rotation rotation = RotationOf(std::ssize(coded.codes), context);
+  const cpu::Rotation rotation = RotationOf(std::ssize(coded.codes), context, coded.worker);
   std::vector<float> buffer(std::min<size_t>(static_cast<size_t>(block_), coded.codes.size()));
   rotation.ForEachPiece([&](int64_t begin, int64_t length) {
     const auto piece = std::span(buffer).first(static_cast<size_t>(length));
@@ -251,6 +271,7 @@ void EdenCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
 void EdenCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& context,
                            std::span<float> sum) const {
   assert(std::ssize(sum) == numel);
+  if (Own()) return DecodeAdd(message, context, sum);
   const Coded coded = Read(message, numel, context);
   std::array<float, kPart> buffer;
   for (size_t begin = 0; begin < sum.size(); begin += kPart) {
@@ -265,7 +286,8 @@ void EdenCodec::Accumulate(ByteSpan message, int64_t numel, const CodecContext& 
 void EdenCodec::MeanOf(std::span<const float> sum, float divisor, const CodecContext& context,
                        std::span<float> mean) const {
   assert(sum.size() == mean.size());
-  const cpu::Rotation rotation = RotationOf(std::ssize(sum), context);
+  if (Own()) return Codec::MeanOf(sum, divisor, context, mean);
+  const cpu::Rotation rotation = RotationOf(std::ssize(sum), context, 0);
   rotation.ForEachPiece([&](int64_t begin, int64_t length) {
     const auto piece = mean.subspan(begin, length);
     std::ranges::copy(sum.subspan(begin, length), piece.begin());
@@ -305,19 +327,25 @@ std::vector<OptionSpec> OptionsOfEden() {
           {"block", "8192", kBlocks, "number of consecutive values that are rotated together"},
           {"scale", "auto", "auto, unbiased, least",
            "scale of the centroids: so that the message is unbiased, or its error least; auto: "
-           "unbiased without error feedback, least error with it"}};
+           "unbiased without error feedback, least error with it"},
+          {"rotation", "shared", "shared, own",
+           "draws of the rotation: those of all workers, so that receivers rotate back once; or "
+           "each worker's own, so that errors of equal gradients cancel"}};
 }
 
 std::unique_ptr<Codec> MakeEden(std::span<const Stage> stages) {
   constexpr std::string_view kScales[] = {"auto", "unbiased", "least"};
+  constexpr std::string_view kRotations[] = {"shared", "own"};
   const std::vector<OptionSpec> specs = OptionsOfEden();
   const OptionReader options(stages.front(), specs);
   const int64_t block = options.Integer("block", 1, cpu::Rotation::kMostBlock);
   if (!std::has_single_bit(static_cast<uint64_t>(block))) {
     throw Error("eden: block", std::to_string(block), kBlocks);
   }
-  return std::make_unique<EdenCodec>(options.Integer("bits", 1, cpu::kMostNormalBits), block,
-                                     static_cast<EdenScale>(options.Choice("scale", kScales)));
+  return std::make_unique<EdenCodec>(
+      options.Integer("bits", 1, cpu::kMostNormalBits), block,
+      static_cast<EdenScale>(options.Choice("scale", kScales)),
+      static_cast<EdenRotation>(options.Choice("rotation", kRotations)));
 }
 
 }  // namespace

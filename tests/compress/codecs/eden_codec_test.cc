@@ -308,6 +308,31 @@ TEST(Eden, AddsRotatedValuesAndRotatesOnce) {
   }
 }
 
+// Workers with one gradient send one message if they share the rotation, and err together. With
+// rotations of their own, the square of the mean's error falls with their number.
+TEST(Eden, ErrorsOfEqualGradientsCancelWithOwnRotations) {
+  constexpr int64_t kNumel = 4096;
+  constexpr int kWorkers = 16;
+  const auto x = test::Normals(kNumel, 5);
+  const auto error = [&](EdenRotation rotation) {
+    const EdenCodec codec(1, 1024, EdenScale::kUnbiased, rotation);
+    std::vector<float> sum(kNumel), mean(kNumel);
+    for (uint32_t worker = 0; worker < kWorkers; ++worker) {
+      CodecContext sender = Context(1);
+      sender.random.worker = worker;
+      const Message message = codec.Encode(x, sender);
+      EXPECT_EQ(message.size(), codec.MessageBytes(test::MakeUnit(kNumel), 1));
+      codec.Accumulate(message.bytes, kNumel, Context(1), sum);
+    }
+    codec.MeanOf(sum, kWorkers, Context(1), mean);
+    for (int64_t i = 0; i < kNumel; ++i) mean[i] -= x[i];
+    return Squared(mean) / Squared(x);
+  };
+  constexpr double kLimit = 0.5708;  // pi / 2 - 1
+  EXPECT_NEAR(error(EdenRotation::kShared), kLimit, 0.03);
+  EXPECT_NEAR(error(EdenRotation::kOwn), kLimit / kWorkers, 0.2 * kLimit / kWorkers);
+}
+
 TEST(Eden, ErrorTablesAreThoseOfMessages) {
   const auto x = test::Normals(5000, 4);
   for (const char* scale : {"unbiased", "least"}) {
@@ -373,6 +398,13 @@ TEST(Eden, RefusesWhatNoEncoderWrites) {
     refuses(scaled(scale), context, "message: scale");
   }
   refuses(scaled(0), context, "a vector of zeros");
+  const EdenCodec own(2, 8, EdenScale::kAuto, EdenRotation::kOwn);
+  Message zeros = own.Encode(std::vector<float>(kNumel), context);
+  std::vector<float> sum(kNumel);
+  own.DecodeAdd(zeros.bytes, context, sum);
+  zeros.bytes[kExtendedHeaderBytes + 4] = std::byte{1};
+  EXPECT_THROW(own.DecodeAdd(zeros.bytes, context, sum), Error);
+  EXPECT_THROW(own.DecodeAdd(good.bytes, context, sum), Error);
   Message message = good;
   message.bytes.back() |= std::byte{0x80};
   refuses(message, context, "padding bits");

@@ -164,7 +164,10 @@ TEST_F(EqualVolume, NeedsLengthsThatAreKnown) {
   EXPECT_NO_THROW(UniformVolume(model, 0.01));
   const auto dense = MakeScheme("dense", {});
   model.scheme = dense.get();
-  EXPECT_THROW(UniformVolume(model, 1), Error);
+  EXPECT_EQ(UniformVolume(model, 0), static_cast<double>(model.Elements()));
+  const LegacySchedule all = {.splits = {}, .phase_bounds = {}, .parameters = {{1}}};
+  EXPECT_THROW(SolveUniform(model, all), Error);
+  EXPECT_THROW(SolveSchedule(model, all, 1, FreeParameters::kAll), Error);
 }
 
 }  // namespace

@@ -49,6 +49,7 @@ const std::map<std::string, Setting>& Settings() {
       {"eden.bits", {"3"}},
       {"eden.block", {"64"}},
       {"eden.scale", {"unbiased"}},
+      {"eden.rotation", {"own"}},
       {"eta", {"0.5", "memory=ef21m"}},
       {"feedback", {"first", "reduction=ring"}},
       {"fft.chunk", {"64"}},
