@@ -27,6 +27,8 @@ namespace
 {
 
 constexpr std::size_t kChildren = 4;
+constexpr std::size_t kGrowth = 4;   ///< part of the list by which its room grows
+constexpr std::size_t kFewest = 256; ///< events by which it grows at least
 constexpr int kKindBits = 4;
 constexpr uint64_t kKinds = 1 << kKindBits;
 constexpr uint64_t kOfNs3 = kKinds - 1; // kind that stands for ns-3's own events
@@ -127,6 +129,10 @@ EventId RoceSimulator::Insert(uint32_t context, int64_t when, EventImpl* event)
 void RoceSimulator::Push(const Entry& entry)
 {
     std::size_t place = m_heap.size();
+    if (place == m_heap.capacity())
+    {
+        m_heap.reserve(place + std::max(place / kGrowth, kFewest));
+    }
     m_heap.push_back(entry);
     while (place > 0)
     {
