@@ -271,9 +271,10 @@ void Memory()
     const int64_t connections =
         LiveAfter(kHosts, true, "datacenter") - LiveAfter(kHosts, false, "datacenter");
     std::printf(
-        "A connection of %zu bytes: %.0f bytes of live memory with its links, its control's "
-        "state, its entries in tables and its timer's event (aim 300).\n",
+        "A connection of %zu bytes, %zu at rest: %.0f bytes of live memory with its links, its "
+        "control's state, its entries in tables and its timer's event (aim 300).\n",
         sizeof(TcpConnection),
+        sizeof(TcpIdleConnection),
         static_cast<double>(connections) / kPairs);
 }
 

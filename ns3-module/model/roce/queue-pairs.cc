@@ -37,23 +37,25 @@ QueuePairs::QueuePairs(const fabric::Topology* topology,
 
 uint32_t QueuePairs::Open(const fabric::ConnectionName& connection)
 {
-    const auto first = static_cast<uint32_t>(m_pairs.size());
-    const auto [entry, added] = m_named.try_emplace(connection, Named{first, 0});
-    if (added)
+    const uint32_t known = m_named.Find(connection);
+    if (known != NumbersByName::kNone)
     {
-        entry->second.number = m_opened[{connection.source, connection.destination}]++;
-        for (int i = 0; i < m_settings->qps; ++i)
-        {
-            m_pairs.push_back(m_maker.Make(connection, static_cast<uint32_t>(i)));
-            Renew(*m_pairs.back(), RoceNow());
-            m_pairs.back()->group = first / static_cast<uint32_t>(m_settings->qps);
-        }
-        if (m_settings->qps > 1)
-        {
-            m_turns.AddGroup();
-        }
+        return known;
     }
-    return entry->second.first;
+    const auto first = static_cast<uint32_t>(m_pairs.size());
+    m_numbers.push_back(m_named.CountBetween(connection.source, connection.destination));
+    m_named.Set(connection, first);
+    for (int i = 0; i < m_settings->qps; ++i)
+    {
+        m_pairs.push_back(m_maker.Make(connection, static_cast<uint32_t>(i)));
+        Renew(*m_pairs.back(), RoceNow());
+        m_pairs.back()->group = first / static_cast<uint32_t>(m_settings->qps);
+    }
+    if (m_settings->qps > 1)
+    {
+        m_turns.AddGroup();
+    }
+    return first;
 }
 
 DirectedLink QueuePairs::NextLink(const Frame& frame, int node)
@@ -192,20 +194,20 @@ std::optional<int64_t> QueuePairs::Abort(const fabric::ConnectionName& connectio
                                          uint64_t graph,
                                          const fabric::Flow& flow)
 {
-    const auto found = m_named.find(connection);
-    if (found == m_named.end())
+    const uint32_t first = m_named.Find(connection);
+    if (first == NumbersByName::kNone)
     {
         return std::nullopt;
     }
     const auto qps = static_cast<uint32_t>(m_settings->qps);
     for (uint32_t i = 0; i < qps; ++i)
     {
-        if (const auto carried = Abort(*m_pairs[found->second.first + i], graph, flow))
+        if (const auto carried = Abort(*m_pairs[first + i], graph, flow))
         {
             return carried;
         }
     }
-    if (qps == 1 || !m_turns.AbortArrived(found->second.first / qps, graph, flow))
+    if (qps == 1 || !m_turns.AbortArrived(first / qps, graph, flow))
     {
         return std::nullopt;
     }
@@ -307,13 +309,18 @@ std::string QueuePairs::NameOf(const QueuePair& pair) const
 std::vector<fabric::RoceActivity::Pair> QueuePairs::GetActivity() const
 {
     std::vector<fabric::RoceActivity::Pair> active;
-    for (const auto& [name, named] : m_named)
+    for (const fabric::ConnectionName& name : m_named.All())
     {
-        fabric::RoceActivity::Pair sum{name.source, name.destination, named.number, 0, 0};
+        const uint32_t first = m_named.Find(name);
+        fabric::RoceActivity::Pair sum{name.source,
+                                       name.destination,
+                                       m_numbers[first / static_cast<uint32_t>(m_settings->qps)],
+                                       0,
+                                       0};
         bool sends = false;
         for (uint32_t i = 0; i < static_cast<uint32_t>(m_settings->qps); ++i)
         {
-            const QueuePair& pair = *m_pairs[named.first + i];
+            const QueuePair& pair = *m_pairs[first + i];
             if (pair.acked < pair.end)
             {
                 sends = true;
@@ -334,9 +341,9 @@ std::string QueuePairs::DescribeBlocked() const
     std::string text;
     std::size_t named = 0;
     std::vector<const QueuePair*> pairs; // sorted by their nodes
-    for (const auto& entry : m_named)
+    for (const fabric::ConnectionName& name : m_named.All())
     {
-        const auto first = m_pairs.begin() + entry.second.first;
+        const auto first = m_pairs.begin() + m_named.Find(name);
         std::transform(first,
                        first + m_settings->qps,
                        std::back_inserter(pairs),

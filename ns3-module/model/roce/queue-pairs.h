@@ -9,13 +9,13 @@
 #include "fabric/roce/control.h"
 #include "fabric/roce/roce-settings.h"
 #include "message-turns.h"
+#include "model/frames/numbers-by-name.h"
 #include "queue-pair-maker.h"
 #include "queue-pair.h"
 #include "roce-network.h"
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -188,13 +188,6 @@ class QueuePairs
     std::string DescribeBlocked() const;
 
   private:
-    /// A Named has the number of a connection's first queue pair.
-    struct Named
-    {
-        uint32_t first{0};
-        uint32_t number{0}; //!< its number among those between its nodes, by opening
-    };
-
     /// Returns the number of the connection's first queue pair, and opens its queue pairs if
     /// needed.
     uint32_t Open(const fabric::ConnectionName& connection);
@@ -211,9 +204,9 @@ class QueuePairs
     RoceNetwork* m_network;
     const int64_t m_headerBytes; //!< header bytes of data frames
     QueuePairMaker m_maker;
-    MessageTurns m_turns; //!< by first queue pair, over `qps`; no groups if that is 1
-    std::map<fabric::ConnectionName, Named> m_named;
-    std::map<std::pair<int, int>, uint32_t> m_opened; //!< number of connections by their nodes
+    MessageTurns m_turns;            //!< by first queue pair, over `qps`; no groups if that is 1
+    NumbersByName m_named;           //!< first queue pairs of connections
+    std::vector<uint32_t> m_numbers; //!< of connections among those between their nodes, by group
     std::vector<std::unique_ptr<QueuePair>> m_pairs;
 };
 

@@ -103,18 +103,13 @@ SegmentCarrier::SegmentCarrier(const fabric::Topology* topology,
               seed,
               this),
       m_connections(topology, &m_transport),
-      m_sender(
-          2 * topology->Links().size(),
-          NicQueueOf(transport),
-          &m_transport,
-          &m_ports,
-          [this](uint32_t number) -> TcpConnection& { return m_connections[number]; },
-          listener),
-      m_receiver(
-          &m_transport,
-          &m_ports,
-          [this](uint32_t number) -> TcpConnection& { return m_connections[number]; },
-          listener)
+      m_sender(2 * topology->Links().size(),
+               NicQueueOf(transport),
+               &m_transport,
+               &m_ports,
+               &m_connections,
+               listener),
+      m_receiver(&m_transport, &m_ports, &m_connections, listener)
 {
     SetQueues(endpoints);
     Follow(topology,
@@ -156,7 +151,7 @@ void SegmentCarrier::SetQueues(const std::vector<int>& endpoints)
 SegmentPacket SegmentCarrier::Describe(uint32_t frame)
 {
     const Frame& described = m_ports.Frames()[frame];
-    const TcpConnection& connection = m_connections[described.pair];
+    const TcpIdleConnection& connection = m_connections.Kept(described.pair);
     SegmentPacket packet;
     packet.connection = described.pair;
     packet.data = described.kind == FrameKind::Data;
@@ -200,6 +195,7 @@ bool SegmentCarrier::IsReady(DirectedLink link) const
 
 void SegmentCarrier::Receive(uint32_t frame)
 {
+    const uint32_t number = m_ports.Frames()[frame].pair;
     if (m_ports.Frames()[frame].kind == FrameKind::Data)
     {
         m_receiver.OnData(frame);
@@ -209,6 +205,7 @@ void SegmentCarrier::Receive(uint32_t frame)
         m_sender.OnAck(frame);
     }
     m_ports.Frames().Give(frame);
+    m_connections.Rest(number);
 }
 
 void SegmentCarrier::OnWaited(const Frame&, DirectedLink, DirectedLink, Picoseconds)
@@ -217,7 +214,7 @@ void SegmentCarrier::OnWaited(const Frame&, DirectedLink, DirectedLink, Picoseco
 
 DirectedLink SegmentCarrier::NextLink(const Frame& frame, int node)
 {
-    TcpConnection& connection = m_connections[frame.pair];
+    const TcpIdleConnection& connection = m_connections.Kept(frame.pair);
     const bool data = frame.kind == FrameKind::Data;
     if (!connection.paths)
     {
@@ -253,6 +250,7 @@ void SegmentCarrier::OnNicEvent(RoceEventKind kind, uint32_t a)
     default:
         m_sender.OnReady(a);
     }
+    m_connections.Rest(a);
 }
 
 void SegmentCarrier::OnFailure(const std::string& message)

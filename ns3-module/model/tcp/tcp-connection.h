@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace legacy
@@ -106,8 +107,31 @@ struct TcpGaps
     std::vector<TcpRange> ahead;  //!< as the receiver knows, the newest first
 };
 
+/// A TcpIdleConnection has what a connection keeps while nothing of it is under way.
+struct TcpIdleConnection
+{
+    Way way;
+    uint8_t atOnce{0};     //!< segments that the receiver still answers one by one
+    bool answers{false};   //!< an event for a delayed ACK was scheduled
+    bool congested{false}; //!< ACKs say that segments were marked
+    bool reduced{false};   //!< the next new segment says that the window was reduced (CWR)
+    bool rests{false};     //!< it is no TcpConnection now
+    std::unique_ptr<TcpPaths> paths; //!< null: frames take the way
+    std::unique_ptr<TcpTrain> train; //!< null: each segment is a frame
+    std::unique_ptr<fabric::TcpCongestion> control;
+    fabric::ConnectionName name;
+    fabric::TcpWindow window;
+    uint64_t queued{0};         //!< end of the last message in the stream
+    uint64_t delivered{0};      //!< segments that have ever arrived
+    TimeNs variation{0};        //!< of round trips (RFC 6298)
+    Picoseconds timerEvent{0};  //!< time of the earliest event of the timer; 0: none
+    Picoseconds lastArrival{0}; //!< of a message; before, when its SYN was first sent
+    Picoseconds dataAt{0};      //!< when the receiver's last segment arrived
+    int64_t buffer{0};          //!< bytes that may be in flight
+};
+
 /// A TcpConnection has both ends of a connection that carries messages in one direction.
-struct TcpConnection
+struct TcpConnection : TcpIdleConnection
 {
     static constexpr uint32_t kNone = UINT32_MAX;
 
@@ -129,21 +153,27 @@ struct TcpConnection
         Reorder, //!< what was overtaken counts as lost (RFC 8985)
     };
 
-    Way way;
-    std::unique_ptr<TcpPaths> paths; //!< null: frames take the way
-    fabric::ConnectionName name;
+    TcpConnection() = default;
+
+    /// Continues an idle connection: all that was queued has arrived.
+    explicit TcpConnection(TcpIdleConnection&& idle)
+        : TcpIdleConnection(std::move(idle)),
+          next(queued),
+          acked(queued),
+          stage(TcpStage::Open),
+          expected(queued)
+    {
+        rests = false;
+    }
+
     RingBuffer<Message> messages;
-    std::unique_ptr<fabric::TcpCongestion> control;
-    std::unique_ptr<TcpTrain> train; //!< null: each segment is a frame
-    std::unique_ptr<TcpGaps> gaps;   //!< null: nothing is missing
+    std::unique_ptr<TcpGaps> gaps; //!< null: nothing is missing
 
     // The sender. Counts are of segments.
-    uint64_t queued{0};  //!< end of the last message in the stream
     uint64_t next{0};    //!< first byte that was never sent
     uint64_t acked{0};   //!< all bytes below have arrived
     uint64_t highEnd{0}; //!< an ACK of this byte ends the phase
     RingBuffer<TcpSegment> segments;
-    fabric::TcpWindow window;
     uint32_t first{0};                  //!< number of the first of `segments`
     uint32_t oldest{TcpSegment::kNone}; //!< first in the order of sending, of those in flight
     uint32_t newest{TcpSegment::kNone}; //!< last in that order
@@ -154,7 +184,8 @@ struct TcpConnection
     TcpPhase phase{TcpPhase::Open};
     TcpStage stage{TcpStage::Closed};
     uint8_t backoff{0}; //!< time-outs in a row
-    uint16_t atNic{0};  //!< segments in the NIC's queue
+    Timer due{Timer::None};
+    uint16_t atNic{0}; //!< segments in the NIC's queue
     // Proportional rate reduction (RFC 6937).
     uint32_t priorWindow{0};
     uint32_t reducedDelivered{0};
@@ -163,15 +194,14 @@ struct TcpConnection
     // How much of the window is used (Linux: tcp_cwnd_validate).
     uint32_t mostUsed{0};
     uint32_t nextListed{kNone}; //!< connection after it in the turns at the NIC
+    uint32_t unanswered{0};     //!< segments since the receiver's last ACK
     uint64_t usageEnd{0};
-    // Round trips and losses by time (RFC 6298, RFC 8985).
-    TimeNs variation{0};
+    // Losses by time (RFC 8985).
     Picoseconds latestSent{0};      //!< of what has arrived, when the latest was sent
     uint64_t latestEnd{0};          //!< its end
     Picoseconds latestRoundTrip{0}; //!< its round trip
     // Rates of delivery, and the pace.
-    uint64_t delivered{0};      //!< segments that have ever arrived
-    Picoseconds deliveredAt{0}; //!< when the last did
+    Picoseconds deliveredAt{0}; //!< when the last segment arrived
     Picoseconds firstSent{0};   //!< when the first was sent of those that count now
     uint64_t starvedTo{0};      //!< until as many have arrived, the application had too little
     Picoseconds paceAt{0};      //!< time of its next segment by its pace
@@ -181,28 +211,18 @@ struct TcpConnection
     Picoseconds lastSent{0};  //!< when something new was last sent
     Picoseconds reorderAt{0}; //!< 0: nothing was overtaken
     Picoseconds dueAt{0};
-    Picoseconds timerEvent{0};  //!< time of the earliest event of the timer; 0: none
-    uint64_t probeEnd{0};       //!< end of what was sent when the probe left
-    Picoseconds ready{0};       //!< time from which its next segment may leave
-    Picoseconds lastArrival{0}; //!< of a message; before, when its SYN was first sent
-    int64_t buffer{0};          //!< bytes that may be in flight
+    uint64_t probeEnd{0}; //!< end of what was sent when the probe left
+    Picoseconds ready{0}; //!< time from which its next segment may leave
 
     // The receiver.
     uint64_t expected{0};    //!< all bytes below have arrived
     Picoseconds answerAt{0}; //!< when a delayed ACK is due; 0: none
-    Picoseconds dataAt{0};   //!< when the last segment arrived
-    uint32_t unanswered{0};  //!< segments since the last ACK
-    uint8_t atOnce{0};       //!< segments that are still to be answered one by one
 
-    Timer due{Timer::None};
-    bool answers{false};     //!< an event for a delayed ACK was scheduled
-    bool congested{false};   //!< ACKs say that segments were marked
     bool limited{true};      //!< the window is what limits the sender
     bool wakes{false};       //!< an event for the time of its pace was scheduled
     bool probing{false};     //!< a tail loss probe was sent
     bool probeWasOld{false}; //!< it had been sent before
     bool probeNow{false};    //!< a probe is to leave
-    bool reduced{false};     //!< the next new segment says that the window was reduced (CWR)
     bool retries{false};     //!< it sends again after a time, as the NIC's queue was full
     bool throttled{false};   //!< it sends again when one of its segments has left (TSQ_THROTTLED)
     bool listed{false};      //!< it is in the turns at the NIC
@@ -226,6 +246,19 @@ struct TcpConnection
     bool IsIdle() const
     {
         return messages.empty();
+    }
+
+    /// Returns whether it behaves as its TcpIdleConnection would that is continued: nothing is
+    /// under way, nothing but the timer's event and that of a delayed ACK is waited for, and what
+    /// else it remembers is set again before it is read.
+    bool MayRest(Picoseconds now) const
+    {
+        return messages.empty() && segments.empty() && stage == TcpStage::Open &&
+               phase == TcpPhase::Open && due == Timer::None && !gaps && next == queued &&
+               acked == queued && expected == queued && unanswered == 0 && answerAt == 0 &&
+               backoff == 0 && atNic == 0 && inBurst == 0 && window.segments > 0 && paceAt <= now &&
+               paced <= now && ready <= now &&
+               !(wakes || probing || probeNow || retries || throttled || listed);
     }
 };
 

@@ -10,6 +10,7 @@
 #include "tcp-trains.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace legacy
 {
@@ -25,7 +26,7 @@ namespace
 {
 
 constexpr std::size_t kDescribedMessages = 8; ///< that a description names
-constexpr uint32_t kNoConnection = TcpConnection::kNone;
+constexpr uint32_t kNoConnection = NumbersByName::kNone;
 
 } // namespace
 
@@ -33,6 +34,38 @@ TcpConnections::TcpConnections(const fabric::Topology* topology, const fabric::T
     : m_topology(*topology),
       m_transport(*transport)
 {
+}
+
+void TcpConnections::Free::operator()(TcpIdleConnection* connection) const
+{
+    if (connection->rests)
+    {
+        delete connection;
+        return;
+    }
+    delete static_cast<TcpConnection*>(connection);
+}
+
+void TcpConnections::Settle(uint32_t number)
+{
+    if (Active(number)->MayRest(RoceNow()))
+    {
+        auto idle = std::make_unique<TcpIdleConnection>(std::move(*m_connections[number]));
+        idle->rests = true;
+        m_connections[number].reset(idle.release());
+    }
+}
+
+void TcpConnections::Continue(uint32_t number)
+{
+    auto active = std::make_unique<TcpConnection>(std::move(*m_connections[number]));
+    m_connections[number].reset(active.release());
+}
+
+bool TcpConnections::IsIdle(uint32_t number) const
+{
+    const TcpConnection* active = Active(number);
+    return active == nullptr || active->IsIdle();
 }
 
 uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
@@ -54,57 +87,43 @@ uint32_t TcpConnections::Open(const Name& name, const Connect& connect)
     connection->control = fabric::MakeTcpCongestion(m_transport.congestionControl);
     connection->window.segments = static_cast<uint32_t>(m_transport.initialWindow);
     connection->lastArrival = RoceNow();
-    m_connections.push_back(std::move(connection));
+    m_connections.emplace_back(connection.release());
     connect(number);
-    return number;
-}
-
-uint32_t TcpConnections::TakeSpare(const Name& name)
-{
-    const auto found = m_spares.find(name);
-    if (found == m_spares.end())
-    {
-        return kNoConnection;
-    }
-    const uint32_t number = found->second;
-    m_spares.erase(found);
     return number;
 }
 
 void TcpConnections::Replace(const Name& name, uint32_t number)
 {
-    const auto [entry, added] = m_present.try_emplace(name, number);
-    if (added)
+    const uint32_t before = m_present.Find(name);
+    m_present.Set(name, number);
+    if (before == kNoConnection)
     {
         return;
     }
     std::vector<uint32_t>& retired = m_retired[name];
-    retired.erase(std::remove_if(retired.begin(),
-                                 retired.end(),
-                                 [&](uint32_t old) { return m_connections[old]->IsIdle(); }),
-                  retired.end());
-    if (!m_connections[entry->second]->IsIdle())
+    retired.erase(
+        std::remove_if(retired.begin(), retired.end(), [&](uint32_t old) { return IsIdle(old); }),
+        retired.end());
+    if (!IsIdle(before))
     {
-        retired.push_back(entry->second);
+        retired.push_back(before);
     }
-    entry->second = number;
 }
 
 uint32_t TcpConnections::TakeIdle(std::vector<Name>& names)
 {
     for (auto name = names.begin(); name != names.end();)
     {
-        const auto found = m_present.find(*name);
-        if (found != m_present.end() && !m_connections[found->second]->IsIdle())
+        const uint32_t number = m_present.Find(*name);
+        if (number != kNoConnection && !IsIdle(number))
         {
             ++name;
             continue;
         }
+        m_present.Take(*name);
         name = names.erase(name); // it is idle, or was dropped
-        if (found != m_present.end())
+        if (number != kNoConnection)
         {
-            const uint32_t number = found->second;
-            m_present.erase(found);
             return number;
         }
     }
@@ -114,14 +133,16 @@ uint32_t TcpConnections::TakeIdle(std::vector<Name>& names)
 uint32_t TcpConnections::GetPooled(const Name& name, const Connect& connect)
 {
     std::vector<Name>& names = m_pooled[{name.source, name.destination}];
-    const auto present = m_present.find(name);
-    if (present != m_present.end() && !m_connections[present->second]->IsIdle())
+    const uint32_t present = m_present.Find(name);
+    if (present != kNoConnection && !IsIdle(present))
     {
-        return present->second;
+        return present;
     }
     const uint32_t idle = TakeIdle(names);
     names.push_back(name);
-    return m_present[name] = idle != kNoConnection ? idle : Open(name, connect);
+    const uint32_t number = idle != kNoConnection ? idle : Open(name, connect);
+    m_present.Set(name, number);
+    return number;
 }
 
 uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& connect)
@@ -132,29 +153,29 @@ uint32_t TcpConnections::Get(const Name& name, Opening opening, const Connect& c
     {
         return GetPooled(name, connect);
     }
-    const auto found = m_present.find(name);
-    if (found != m_present.end() && (opening == Opening::Kept || opening == Opening::Pooled))
+    const uint32_t present = m_present.Find(name);
+    if (present != kNoConnection && (opening == Opening::Kept || opening == Opening::Pooled))
     {
-        const TcpConnection& present = *m_connections[found->second];
-        const bool idle = persistent && present.IsIdle() &&
-                          RoceNow() - present.lastArrival > ToPicoseconds(m_transport.minRto);
+        const bool idle =
+            persistent && IsIdle(present) &&
+            RoceNow() - m_connections[present]->lastArrival > ToPicoseconds(m_transport.minRto);
         if (!idle)
         {
-            return found->second;
+            return present;
         }
     }
     const bool wasOpen = opening == Opening::Established || zeroRtt || persistent;
-    const uint32_t spare = wasOpen ? TakeSpare(name) : kNoConnection;
+    const uint32_t spare = wasOpen ? m_spares.Take(name) : kNoConnection;
     const uint32_t number = spare != kNoConnection ? spare : Open(name, connect);
     Replace(name, number);
     if (opening == Opening::New)
     {
         const Name back = name.Reversed();
-        m_spares[back] = Open(back, connect);
+        m_spares.Set(back, Open(back, connect));
     }
     if (zeroRtt || persistent)
     {
-        m_spares[name] = Open(name, connect);
+        m_spares.Set(name, Open(name, connect));
     }
     return number;
 }
@@ -165,25 +186,20 @@ void TcpConnections::BeginRun(const Connect& connect)
     {
         return;
     }
-    std::vector<Name> names;
-    for (const auto& [name, number] : m_present)
+    for (const Name& name : m_present.All())
     {
-        names.push_back(name);
-    }
-    for (const Name& name : names)
-    {
-        const uint32_t spare = TakeSpare(name);
+        const uint32_t spare = m_spares.Take(name);
         if (spare != kNoConnection)
         {
             Replace(name, spare);
-            m_spares[name] = Open(name, connect);
+            m_spares.Set(name, Open(name, connect));
         }
     }
 }
 
 void TcpConnections::Add(uint32_t number, uint64_t graph, const Flow& flow)
 {
-    TcpConnection& connection = *m_connections[number];
+    TcpConnection& connection = (*this)[number];
     connection.queued += static_cast<uint64_t>(flow.bytes);
     connection.messages.push_back({graph, connection.queued, flow, false});
 }
@@ -221,9 +237,9 @@ TcpConnections::Abort(TcpConnection& connection, uint64_t graph, const Flow& flo
 std::optional<int64_t> TcpConnections::Abort(const Name& name, uint64_t graph, const Flow& flow)
 {
     std::vector<uint32_t> numbers;
-    if (const auto present = m_present.find(name); present != m_present.end())
+    if (const uint32_t present = m_present.Find(name); present != kNoConnection)
     {
-        numbers.push_back(present->second);
+        numbers.push_back(present);
     }
     if (const auto retired = m_retired.find(name); retired != m_retired.end())
     {
@@ -231,7 +247,7 @@ std::optional<int64_t> TcpConnections::Abort(const Name& name, uint64_t graph, c
     }
     for (const uint32_t number : numbers)
     {
-        if (const auto carried = Abort(*m_connections[number], graph, flow))
+        if (const auto carried = Abort((*this)[number], graph, flow))
         {
             return carried;
         }
@@ -244,7 +260,7 @@ std::vector<Messages> TcpConnections::Drop(int host)
     std::vector<Messages> lost;
     const auto drop = [&](uint32_t number)
     {
-        TcpConnection& connection = *m_connections[number];
+        TcpConnection& connection = (*this)[number];
         Messages messages;
         for (uint32_t i = 0; i < connection.messages.size(); ++i)
         {
@@ -263,17 +279,14 @@ std::vector<Messages> TcpConnections::Drop(int host)
     };
     const auto ends = [&](const Name& name)
     { return name.source == host || name.destination == host; };
-    for (auto* numbers : {&m_present, &m_spares})
+    for (NumbersByName* names : {&m_present, &m_spares})
     {
-        for (auto entry = numbers->begin(); entry != numbers->end();)
+        for (const Name& name : names->All())
         {
-            if (!ends(entry->first))
+            if (ends(name))
             {
-                ++entry;
-                continue;
+                drop(names->Take(name));
             }
-            drop(entry->second);
-            entry = numbers->erase(entry);
         }
     }
     for (auto& [name, retired] : m_retired)
@@ -307,10 +320,10 @@ std::vector<std::string> TcpConnections::DescribeBlocked(const TcpConnection& co
 std::optional<fabric::DeadLink>
 TcpConnections::FindDead(const std::function<bool(DirectedLink)>& isDead) const
 {
-    for (const auto& [name, number] : m_present)
+    for (const Name& name : m_present.All())
     {
-        const TcpConnection& connection = *m_connections[number];
-        if (connection.IsIdle())
+        const TcpConnection* connection = Active(m_present.Find(name));
+        if (connection == nullptr || connection->IsIdle())
         {
             continue;
         }
@@ -326,7 +339,7 @@ TcpConnections::FindDead(const std::function<bool(DirectedLink)>& isDead) const
                     name.destination,
                     "",
                     " carries nothing any more, for ever, and it is on the way of " +
-                        DescribeBlocked(connection).front());
+                        DescribeBlocked(*connection).front());
             }
         }
     }
@@ -337,9 +350,14 @@ std::string TcpConnections::DescribeBlocked() const
 {
     std::string text;
     std::size_t named = 0;
-    for (const auto& [name, number] : m_present)
+    for (const Name& name : m_present.All())
     {
-        for (const std::string& line : DescribeBlocked(*m_connections[number]))
+        const TcpConnection* connection = Active(m_present.Find(name));
+        if (connection == nullptr)
+        {
+            continue;
+        }
+        for (const std::string& line : DescribeBlocked(*connection))
         {
             if (named++ == kDescribedMessages)
             {

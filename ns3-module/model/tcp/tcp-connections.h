@@ -8,6 +8,7 @@
 #include "fabric/engine/transport.h"
 #include "fabric/topology/topology.h"
 #include "model/carrier.h"
+#include "model/frames/numbers-by-name.h"
 #include "tcp-connection.h"
 
 #include <functional>
@@ -27,6 +28,7 @@ namespace packet
  * \ingroup legacy
  * All connections of a network by their names. A flow opens its connection, or takes another one in
  * its place, as its Opening and the kind of connections say. Connections that were replaced drain.
+ * A connection that rests is kept as a TcpIdleConnection, and is continued where it is asked for.
  */
 class TcpConnections
 {
@@ -39,9 +41,39 @@ class TcpConnections
      */
     TcpConnections(const fabric::Topology* topology, const fabric::Transport* transport);
 
+    /**
+     * \param number of a connection
+     * \return the connection, which does not rest any more
+     */
     TcpConnection& operator[](uint32_t number)
     {
+        if (m_connections[number]->rests)
+        {
+            Continue(number);
+        }
+        return static_cast<TcpConnection&>(*m_connections[number]);
+    }
+
+    /**
+     * \param number of a connection
+     * \return what it keeps, whether or not it rests
+     */
+    TcpIdleConnection& Kept(uint32_t number)
+    {
         return *m_connections[number];
+    }
+
+    /**
+     * Lets a connection rest if nothing of it is under way. References to it are no longer valid.
+     * \param number of the connection
+     */
+    void Rest(uint32_t number)
+    {
+        const TcpConnection* active = Active(number);
+        if (active != nullptr && active->IsIdle() && active->segments.empty())
+        {
+            Settle(number);
+        }
     }
 
     /// Called with the number of a connection that is to be opened.
@@ -92,10 +124,27 @@ class TcpConnections
     std::string DescribeBlocked() const;
 
   private:
+    /// Frees a connection, whether or not it rests.
+    struct Free
+    {
+        void operator()(TcpIdleConnection* connection) const;
+    };
+
+    void Settle(uint32_t number);   //!< lets it rest if it may
+    void Continue(uint32_t number); //!< ends its rest
+
+    /// Returns a connection; null: it rests.
+    const TcpConnection* Active(uint32_t number) const
+    {
+        const TcpIdleConnection* kept = m_connections[number].get();
+        return kept->rests ? nullptr : static_cast<const TcpConnection*>(kept);
+    }
+
+    /// Returns whether no message of it is on its way.
+    bool IsIdle(uint32_t number) const;
     uint32_t Open(const Name& name, const Connect& connect);
     uint32_t GetPooled(const Name& name, const Connect& connect);
     uint32_t TakeIdle(std::vector<Name>& names);
-    uint32_t TakeSpare(const Name& name);
     void Replace(const Name& name, uint32_t number);
     static std::optional<int64_t>
     Abort(TcpConnection& connection, uint64_t graph, const fabric::Flow& flow);
@@ -103,9 +152,9 @@ class TcpConnections
 
     const fabric::Topology& m_topology;
     const fabric::Transport& m_transport;
-    std::vector<std::unique_ptr<TcpConnection>> m_connections;
-    std::map<Name, uint32_t> m_present;                        //!< connections that flows may use
-    std::map<Name, uint32_t> m_spares;                         //!< open ones that wait for a flow
+    std::vector<std::unique_ptr<TcpIdleConnection, Free>> m_connections;
+    NumbersByName m_present;                                   //!< connections that flows may use
+    NumbersByName m_spares;                                    //!< open ones that wait for a flow
     std::map<Name, std::vector<uint32_t>> m_retired;           //!< those that drain
     std::map<std::pair<int, int>, std::vector<Name>> m_pooled; //!< names of pooled ones, by nodes
 };

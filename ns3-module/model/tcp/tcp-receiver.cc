@@ -15,11 +15,11 @@ namespace packet
 
 TcpReceiver::TcpReceiver(const fabric::Transport* transport,
                          RoceNetwork* network,
-                         std::function<TcpConnection&(uint32_t)> connections,
+                         TcpConnections* connections,
                          CarrierListener* listener)
     : m_transport(*transport),
       m_network(*network),
-      m_connections(std::move(connections)),
+      m_connections(*connections),
       m_listener(listener),
       m_everyMark(transport->congestionControl == "dctcp")
 {
@@ -73,7 +73,7 @@ void TcpReceiver::OnData(uint32_t frame)
 {
     const Frame& data = m_network.Frames()[frame];
     const uint32_t number = data.pair;
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     Answers answers;
     if (data.payload == 0) // a SYN
     {
@@ -103,7 +103,7 @@ void TcpReceiver::OnData(uint32_t frame)
 
 void TcpReceiver::Take(const Frame& data, TcpRange range, bool marked, bool first, Answers& answers)
 {
-    TcpConnection& connection = m_connections(data.pair);
+    TcpConnection& connection = m_connections[data.pair];
     const bool reduced = first && data.wantsAck;
     const bool congested = marked || (!m_everyMark && connection.congested && !reduced);
     if (congested != connection.congested)
@@ -176,7 +176,7 @@ void TcpReceiver::Answer(uint32_t number,
     {
         return;
     }
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     FramePool& frames = m_network.Frames();
     const uint32_t taken = frames.Take();
     const std::size_t told = ToldOf(connection);
@@ -217,7 +217,7 @@ void TcpReceiver::Answer(uint32_t number,
 
 void TcpReceiver::Delay(uint32_t number, Picoseconds at)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (connection.answerAt > 0)
     {
         return;
@@ -231,7 +231,7 @@ void TcpReceiver::Delay(uint32_t number, Picoseconds at)
 
 void TcpReceiver::OnTimer(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.answers = false;
     if (connection.answerAt == 0)
     {
@@ -252,10 +252,10 @@ void TcpReceiver::OnTimer(uint32_t number)
 void TcpReceiver::Deliver(uint32_t number, Picoseconds at)
 {
     // The listener may send on this connection, or open others.
-    while (!m_connections(number).messages.empty() &&
-           m_connections(number).messages.front().end <= m_connections(number).expected)
+    while (!m_connections[number].messages.empty() &&
+           m_connections[number].messages.front().end <= m_connections[number].expected)
     {
-        TcpConnection& connection = m_connections(number);
+        TcpConnection& connection = m_connections[number];
         const TcpConnection::Message message = connection.messages.front();
         connection.messages.pop_front();
         connection.lastArrival = at;

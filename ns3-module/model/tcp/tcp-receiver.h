@@ -7,9 +7,7 @@
 #include "fabric/engine/transport.h"
 #include "model/carrier.h"
 #include "model/roce/roce-network.h"
-#include "tcp-connection.h"
-
-#include <functional>
+#include "tcp-connections.h"
 
 namespace legacy
 {
@@ -34,12 +32,12 @@ class TcpReceiver
     /**
      * \param transport outlives this object, as all the others do
      * \param network over which ACKs are sent
-     * \param connections by number
+     * \param connections of both ends
      * \param listener is told what arrives
      */
     TcpReceiver(const fabric::Transport* transport,
                 RoceNetwork* network,
-                std::function<TcpConnection&(uint32_t)> connections,
+                TcpConnections* connections,
                 CarrierListener* listener);
 
     /**
@@ -77,7 +75,7 @@ class TcpReceiver
 
     const fabric::Transport& m_transport;
     RoceNetwork& m_network;
-    std::function<TcpConnection&(uint32_t)> m_connections;
+    TcpConnections& m_connections;
     CarrierListener* m_listener;
     const bool m_everyMark; //!< each ACK says whether its segments were marked (DCTCP)
 };

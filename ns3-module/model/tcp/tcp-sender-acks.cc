@@ -185,7 +185,7 @@ void TcpSender::OnAck(uint32_t frame)
 {
     const Frame& ack = m_network.Frames()[frame];
     const uint32_t number = ack.pair;
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (connection.stage == TcpStage::Connecting)
     {
         OnConnected(number, ack.at);

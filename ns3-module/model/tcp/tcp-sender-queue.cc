@@ -48,7 +48,7 @@ uint32_t TcpSender::MostQueued(TcpConnection& connection) const
 
 void TcpSender::Push(uint32_t number, bool served)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const DirectedLink link = connection.way.First();
     while (MaySend(connection))
     {
@@ -73,7 +73,7 @@ void TcpSender::Push(uint32_t number, bool served)
 
 void TcpSender::Enqueue(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const uint32_t frame = Send(number, RoceNow());
     ++connection.atNic;
     m_network.Queue(connection.way.First(), frame);
@@ -81,7 +81,7 @@ void TcpSender::Enqueue(uint32_t number)
 
 void TcpSender::OnRefused(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (connection.phase == TcpPhase::Open || connection.phase == TcpPhase::Disorder)
     {
         Reduce(connection, TcpPhase::Reducing);
@@ -95,7 +95,7 @@ void TcpSender::OnRefused(uint32_t number)
 void TcpSender::ProbeQueue(uint32_t number)
 {
     constexpr TimeNs kRefused = 500'000'000; // TCP_RESOURCE_PROBE_INTERVAL
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const DirectedLink link = connection.way.First();
     if (!HasNew(connection))
     {
@@ -112,16 +112,16 @@ void TcpSender::ProbeQueue(uint32_t number)
 
 void TcpSender::Retry(uint32_t number, TimeNs wait)
 {
-    m_connections(number).retries = true;
+    m_connections[number].retries = true;
     m_network.Schedule(RoceNow() + ToPicoseconds(wait), RoceEventKind::HandOver, number);
 }
 
 void TcpSender::OnLeft(uint32_t frame)
 {
-    const uint32_t number = m_network.Frames()[frame].pair;
-    TcpConnection& connection = m_connections(number);
     if (m_network.Frames()[frame].payload > 0)
     {
+        const uint32_t number = m_network.Frames()[frame].pair;
+        TcpConnection& connection = m_connections[number];
         --connection.atNic;
         if (std::exchange(connection.throttled, false))
         {

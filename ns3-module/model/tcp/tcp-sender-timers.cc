@@ -25,7 +25,7 @@ void TcpSender::SetTimer(uint32_t number, Picoseconds now)
 {
     using Timer = TcpConnection::Timer;
     constexpr TimeNs kRoundTrips = 2;
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const bool connecting = connection.stage == TcpStage::Connecting;
     if (!connecting && connection.segments.empty())
     {
@@ -68,7 +68,7 @@ void TcpSender::SetTimer(uint32_t number, Picoseconds now)
 void TcpSender::OnTimer(uint32_t number)
 {
     using Timer = TcpConnection::Timer;
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const Picoseconds now = RoceNow();
     if (connection.timerEvent == 0 || connection.timerEvent > now)
     {
@@ -116,7 +116,7 @@ void TcpSender::OnTimer(uint32_t number)
 
 void TcpSender::Expire(uint32_t number, Picoseconds now)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     m_listener->OnRetransmitTimeout();
     connection.backoff += connection.backoff < kMostBackoff ? 1 : 0;
     connection.waitsFrom = now;

@@ -17,11 +17,11 @@ TcpSender::TcpSender(std::size_t links,
                      const NicQueue& queue,
                      const fabric::Transport* transport,
                      RoceNetwork* network,
-                     std::function<TcpConnection&(uint32_t)> connections,
+                     TcpConnections* connections,
                      CarrierListener* listener)
     : m_transport(*transport),
       m_network(*network),
-      m_connections(std::move(connections)),
+      m_connections(*connections),
       m_listener(listener),
       m_trains(transport, network),
       m_queue(queue),
@@ -31,17 +31,17 @@ TcpSender::TcpSender(std::size_t links,
 
 void TcpSender::Append(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     Nic& nic = m_nics[connection.way.First()];
     connection.listed = true;
     connection.nextListed = TcpConnection::kNone;
-    (nic.head == TcpConnection::kNone ? nic.head : m_connections(nic.tail).nextListed) = number;
+    (nic.head == TcpConnection::kNone ? nic.head : m_connections[nic.tail].nextListed) = number;
     nic.tail = number;
 }
 
 void TcpSender::Connect(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.stage = TcpStage::Connecting;
     connection.lastArrival = connection.ready = RoceNow();
     connection.probeNow = true;
@@ -50,7 +50,7 @@ void TcpSender::Connect(uint32_t number)
 
 void TcpSender::ServeSyn(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (m_queue.on)
     {
         m_network.SendControl(connection.way.First(), SendSyn(number, RoceNow()));
@@ -64,7 +64,7 @@ void TcpSender::ServeSyn(uint32_t number)
 
 void TcpSender::OnConnected(uint32_t number, Picoseconds at)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const Picoseconds roundTrip = at - connection.lastArrival;
     if (connection.backoff == 0)
     {
@@ -90,7 +90,7 @@ void TcpSender::OnConnected(uint32_t number, Picoseconds at)
 
 void TcpSender::OnReady(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.stage = TcpStage::Open;
     if (std::exchange(connection.retries, false) && connection.segments.empty())
     {
@@ -148,7 +148,7 @@ bool TcpSender::MaySend(TcpConnection& connection) const
 
 void TcpSender::Await(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (!connection.wakes && connection.paceAt > RoceNow() && HasToSend(connection))
     {
         connection.wakes = true;
@@ -158,13 +158,13 @@ void TcpSender::Await(uint32_t number)
 
 void TcpSender::OnWake(uint32_t number)
 {
-    m_connections(number).wakes = false;
+    m_connections[number].wakes = false;
     List(number, RoceNow());
 }
 
 void TcpSender::OnMessage(uint32_t number)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     if (connection.next == connection.queued && connection.lost == connection.again &&
         connection.InFlight() < connection.window.segments)
     {
@@ -191,7 +191,7 @@ void TcpSender::Pace(TcpConnection& connection, int64_t wire, Picoseconds start)
 
 void TcpSender::List(uint32_t number, Picoseconds ready)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.ready = std::max(connection.ready, ready);
     NoteUse(connection, ready);
     if (m_queue.on)
@@ -214,7 +214,7 @@ uint32_t TcpSender::Next(DirectedLink link, Picoseconds free)
     while (nic.head != TcpConnection::kNone)
     {
         const uint32_t number = nic.head;
-        TcpConnection& connection = m_connections(number);
+        TcpConnection& connection = m_connections[number];
         nic.head = connection.nextListed;
         connection.listed = false;
         if (connection.stage == TcpStage::Connecting && connection.probeNow)
@@ -255,7 +255,7 @@ uint32_t TcpSender::Make(uint32_t number, const TcpSegment& segment, Picoseconds
 
 uint32_t TcpSender::SendSyn(uint32_t number, Picoseconds free)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.probeNow = false;
     TcpSegment syn;
     const Picoseconds start = std::max(free, connection.ready);
@@ -291,7 +291,7 @@ uint32_t TcpSender::AddNew(TcpConnection& connection, Picoseconds start) const
 
 void TcpSender::OnSent(uint32_t number, uint32_t segment, int64_t wire, Picoseconds start)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     connection.lastSent = start;
     ++connection.reducedSent;
     TcpSegment& sent = connection.SegmentOf(segment);
@@ -307,7 +307,7 @@ void TcpSender::OnSent(uint32_t number, uint32_t segment, int64_t wire, Picoseco
 
 uint32_t TcpSender::Send(uint32_t number, Picoseconds free, bool alone)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     const Picoseconds start = std::max(free, connection.ready);
     const uint32_t most = connection.train ? m_trains.Longest(connection, alone) : 1;
     const bool probe = std::exchange(connection.probeNow, false);
@@ -357,7 +357,7 @@ uint32_t TcpSender::Send(uint32_t number, Picoseconds free, bool alone)
 
 void TcpSender::Grow(uint32_t number, uint32_t taken, uint32_t most)
 {
-    TcpConnection& connection = m_connections(number);
+    TcpConnection& connection = m_connections[number];
     Frame& frame = m_network.Frames()[taken];
     const auto wire = static_cast<int32_t>(m_transport.FrameBytes());
     while (frame.frames < most && m_trains.MayAdd(connection))

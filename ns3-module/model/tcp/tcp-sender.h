@@ -7,10 +7,9 @@
 #include "fabric/engine/transport.h"
 #include "model/carrier.h"
 #include "model/roce/roce-network.h"
-#include "tcp-connection.h"
+#include "tcp-connections.h"
 #include "tcp-trains.h"
 
-#include <functional>
 #include <vector>
 
 namespace legacy
@@ -41,14 +40,14 @@ class TcpSender
      * \param queue of NICs
      * \param transport outlives this object, as all the others do
      * \param network over which segments are sent
-     * \param connections by number
+     * \param connections of both ends
      * \param listener is told about time-outs
      */
     TcpSender(std::size_t links,
               const NicQueue& queue,
               const fabric::Transport* transport,
               RoceNetwork* network,
-              std::function<TcpConnection&(uint32_t)> connections,
+              TcpConnections* connections,
               CarrierListener* listener);
 
     /**
@@ -204,7 +203,7 @@ class TcpSender
 
     const fabric::Transport& m_transport;
     RoceNetwork& m_network;
-    std::function<TcpConnection&(uint32_t)> m_connections;
+    TcpConnections& m_connections;
     CarrierListener* m_listener;
     const TcpTrains m_trains;
     const NicQueue m_queue;

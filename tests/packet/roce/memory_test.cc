@@ -1,4 +1,4 @@
-// Steady traffic over RoCEv2 and TCP allocates nothing.
+// Steady traffic over RoCEv2 and TCP allocates nothing, and connections take little memory.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -58,6 +58,58 @@ Measured Measure(const fabric::Transport& transport, TimeNs from) {
   engine->Submit(graph, 0);
   EXPECT_TRUE(engine->RunUntil(kNever));
   return {graph.allocations, engine->Counters().packets};
+}
+
+// Hosts send a message to each other host: all of them, or the first alone.
+class Each : public fabric::FlowGraph {
+ public:
+  Each(int hosts, bool all) : hosts_(hosts), senders_(all ? hosts : 1) {}
+  void OnStart(fabric::FlowSink& sink) override {
+    for (int from = 0; from < senders_; ++from) {
+      for (int hop = 1; hop < hosts_; ++hop) sink.Send({from, (from + hop) % hosts_, 8192});
+    }
+  }
+  void OnWake(uint64_t, fabric::FlowSink&) override {}
+  void OnDelivered(const fabric::Flow&, fabric::FlowSink&) override { ++delivered_; }
+  bool Done() const override { return delivered_ == senders_ * (hosts_ - 1); }
+
+ private:
+  int hosts_;
+  int senders_;
+  int delivered_ = 0;
+};
+
+// Returns the live bytes of an engine for each of 10,000 connections that have carried a message.
+double BytesPerConnection(const std::string& transport) {
+  constexpr int kMany = 101;
+  const fabric::Topology topology = fabric::RoceStar(kMany, 100'000'000'000, 1000);
+  const fabric::Placement placement = fabric::MakePlacement({"packed", kMany}, topology);
+  fabric::EngineRequest request;
+  request.topology = &topology;
+  request.placement = &placement;
+  request.transport = fabric::MakeTransport(transport);
+  const auto live = [&](bool all) {
+    const int64_t before = packet::LiveBytes();
+    const auto engine = fabric::MakePacketEngine(request);
+    Each graph(kMany, all);
+    engine->Submit(graph, 0);
+    EXPECT_TRUE(engine->RunUntil(kNever));
+    return packet::LiveBytes() - before;
+  };
+  const int64_t few = live(false);
+  return static_cast<double>(live(true) - few) / ((kMany - 1) * (kMany - 1));
+}
+
+TEST(RoceMemory, AQueuePairTakesLittle) {
+  const double bytes = BytesPerConnection("roce:cc=none");
+  EXPECT_LT(bytes, 440);
+  EXPECT_GT(bytes, 100);  // else it was not counted
+}
+
+TEST(TcpMemory, AConnectionTakesLittle) {
+  const double bytes = BytesPerConnection("datacenter");
+  EXPECT_LT(bytes, 455);
+  EXPECT_GT(bytes, 100);
 }
 
 TEST(RoceMemory, NothingIsAllocatedAfterTheFirstMillisecond) {
