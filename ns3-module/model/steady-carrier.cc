@@ -149,7 +149,7 @@ void SteadyCarrier::Feed(uint32_t number)
         ++message.pieces;
         piece.last = message.handed == message.flow.bytes;
         piece.tail = piece.last && message.pieces > 1;
-        m_cut += message.pieces == 1 && !piece.last ? 1 : 0;
+        m_cut += message.pieces == 1 && message.IsCut() ? 1 : 0;
         Start(number, piece);
     }
 }
@@ -274,7 +274,7 @@ void SteadyCarrier::Arrive(uint32_t number, const Piece& piece, const fabric::Ro
         const Message message = connection.messages[index];
         connection.messages.erase(index);
         --m_onWay;
-        m_cut -= message.pieces > 1 ? 1 : 0;
+        m_cut -= message.IsCut() ? 1 : 0;
         m_tells = true;
         m_listener->OnProgress();
         m_listener->OnArrived(message.graph, message.flow, roce);
@@ -337,11 +337,7 @@ SteadyCarrier::Abort(const fabric::ConnectionName& name, uint64_t graph, const F
         Change();
     }
     int64_t carried = connection.messages[index].handed;
-    m_cut -=
-        connection.messages[index].pieces > 1 || (connection.messages[index].pieces == 1 &&
-                                                  carried < connection.messages[index].flow.bytes)
-            ? 1
-            : 0;
+    m_cut -= connection.messages[index].IsCut() ? 1 : 0;
     connection.messages.erase(index);
     --m_onWay;
     for (uint32_t i = 0; i < connection.pieces.size();)

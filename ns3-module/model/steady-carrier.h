@@ -90,6 +90,12 @@ class SteadyCarrier : public Carrier, private CarrierListener
         fabric::Flow flow;
         int64_t handed{0}; //!< bytes of its pieces so far
         int64_t pieces{0}; //!< their number
+
+        /// Returns whether it has several pieces, of which one or more was made.
+        bool IsCut() const
+        {
+            return pieces > 1 || (pieces == 1 && handed < flow.bytes);
+        }
     };
 
     /// A piece of a message, on its way.
