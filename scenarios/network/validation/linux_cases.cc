@@ -9,6 +9,7 @@
 #include "base/files/csv_file.h"
 #include "base/parse.h"
 #include "ns3-module/fabric/step/step.h"
+#include "scenarios/network/validation/flows_at_once.h"
 
 namespace legacy {
 namespace {
@@ -180,22 +181,6 @@ fabric::Transport TransportOf(const LinuxCase& one, LinuxEngine engine) {
 }
 
 // --- Operations ----------------------------------------------------------------------------------
-
-// Flows that all start at once, in this order.
-class FlowsAtOnce : public fabric::FlowGraph {
- public:
-  explicit FlowsAtOnce(std::vector<fabric::Flow> flows) : flows_(std::move(flows)) {}
-  void OnStart(fabric::FlowSink& sink) override {
-    for (const fabric::Flow& flow : flows_) sink.Send(flow);
-  }
-  void OnDelivered(const fabric::Flow&, fabric::FlowSink&) override { ++arrived_; }
-  void OnWake(uint64_t, fabric::FlowSink&) override {}
-  bool Done() const override { return arrived_ == flows_.size(); }
-
- private:
-  std::vector<fabric::Flow> flows_;
-  size_t arrived_ = 0;
-};
 
 // One byte from each host to each other one, each after the one before has arrived. Linux opens
 // connections like that, and measures their round trips while nothing else is on the way.

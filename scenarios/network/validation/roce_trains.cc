@@ -7,6 +7,7 @@
 #include "ns3-module/fabric/topology/placement.h"
 #include "ns3-module/helper/packet-engine-helper.h"
 #include "scenarios/network/measure.h"
+#include "scenarios/network/validation/flows_at_once.h"
 #include "scenarios/network/validation/roce_checks.h"
 #include "scenarios/network/validation/roce_flows.h"
 #include "scenarios/network/validation/validation_cases.h"
@@ -31,29 +32,6 @@ struct TrainRun {
   double events = 0;
 };
 
-// A Burst sends all flows at once, and keeps when each has arrived.
-class Burst : public fabric::FlowGraph {
- public:
-  explicit Burst(const std::vector<fabric::Flow>& flows) : flows_(flows), arrived_(flows.size()) {
-    for (size_t i = 0; i < flows_.size(); ++i) flows_[i].tag = i;
-  }
-  void OnStart(fabric::FlowSink& sink) override {
-    for (const fabric::Flow& flow : flows_) sink.Send(flow);
-  }
-  void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override {
-    arrived_[flow.tag] = sink.Now();
-    ++count_;
-  }
-  void OnWake(uint64_t, fabric::FlowSink&) override {}
-  bool Done() const override { return count_ == flows_.size(); }
-  const std::vector<TimeNs>& Arrived() const { return arrived_; }
-
- private:
-  std::vector<fabric::Flow> flows_;
-  std::vector<TimeNs> arrived_;
-  size_t count_ = 0;
-};
-
 TrainRun RunTrains(const TrainCase& one, const std::string& train) {
   const bool options = one.transport.find(':') != std::string::npos;
   const std::string transport = one.transport + (options ? "," : ":") + "train=" + train;
@@ -73,10 +51,10 @@ TrainRun RunTrains(const TrainCase& one, const std::string& train) {
   request.placement = &placement;
   request.transport = fabric::MakeTransport(transport);
   const auto engine = fabric::MakePacketEngine(request);
-  Burst burst(one.flows);
-  engine->Submit(burst, 0);
+  FlowsAtOnce flows(one.flows);
+  engine->Submit(flows, 0);
   engine->RunUntil(kNever);
-  return {burst.Arrived(), static_cast<double>(engine->Counters().events)};
+  return {flows.Arrived(), static_cast<double>(engine->Counters().events)};
 }
 
 // Returns the time of the flow whose time differs most, or the numbers of events.
