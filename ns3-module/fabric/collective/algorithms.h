@@ -45,5 +45,7 @@ CollectiveMaker MakeHops; ///< hops.cc: ring and butterfly
 CollectiveMeter MeterHops;
 CollectiveMaker MakeServer; ///< server.cc: one server or shards
 CollectiveMeter MeterServer;
+CollectiveMaker MakeBlockSparse; ///< block-sparse.cc
+CollectiveMeter MeterBlockSparse;
 
 } // namespace legacy::fabric

@@ -1,6 +1,7 @@
 #include "alpha-beta.h"
 
 #include "base/error.h"
+#include "block-plan.h"
 #include "fabric/engine/flow-path.h"
 
 #include <algorithm>
@@ -63,8 +64,8 @@ Cost HalvingScatterCost(int64_t workers, double bytes)
     return {levels + (folded ? 2.0 : 0.0), ((core - 1) / core + fold) * bytes};
 }
 
-/// Returns the bytes through the busiest NIC of an all-to-allv.
-double BusiestPairs(const CollectiveSpec& spec)
+/// Returns the most bytes that a worker's NIC sends, or receives.
+double BusiestNic(const CollectiveSpec& spec)
 {
     std::vector<int64_t> sent = BytesSent(spec);
     const std::vector<int64_t> received = BytesReceived(spec);
@@ -111,6 +112,23 @@ Cost SparseTreeCost(const CollectiveSpec& spec, double bytes)
     return cost;
 }
 
+Cost BlockSparseCost(const CollectiveSpec& spec)
+{
+    const BlockPlan plan(spec);
+    const auto workers = static_cast<int64_t>(spec.bytes.size());
+    double busiest = BusiestNic(spec);
+    if (!plan.Colocated())
+    {
+        int64_t in = 0;
+        for (int w = 0; w < workers; ++w)
+        {
+            in += plan.Up(w, 0);
+        }
+        busiest = std::max(busiest, static_cast<double>(std::max(in, workers * plan.Down(0))));
+    }
+    return {2.0 * static_cast<double>(plan.Rounds()), busiest};
+}
+
 Cost CostOf(const CollectiveSpec& spec)
 {
     const auto count = static_cast<int64_t>(spec.bytes.size());
@@ -150,7 +168,7 @@ Cost CostOf(const CollectiveSpec& spec)
     case CollectiveAlgorithm::AllToAll:
         return {1, others / workers * bytes};
     case CollectiveAlgorithm::AllToAllV:
-        return {1, BusiestPairs(spec)};
+        return {1, BusiestNic(spec)};
     case CollectiveAlgorithm::Broadcast:
     {
         const double steps = CeilLog2(count);
@@ -168,6 +186,8 @@ Cost CostOf(const CollectiveSpec& spec)
         return {2 * others, BusiestSender(spec)};
     case CollectiveAlgorithm::HopButterflyAllReduce:
         return {HalvingDoublingCost(count, bytes).steps, BusiestSender(spec)};
+    case CollectiveAlgorithm::BlockSparse:
+        return BlockSparseCost(spec);
     }
     return {0, 0};
 }

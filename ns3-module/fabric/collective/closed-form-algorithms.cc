@@ -391,6 +391,8 @@ WideTime ClosedForm::Time() const
         return HopRing();
     case CollectiveAlgorithm::HopButterflyAllReduce:
         return HopButterfly();
+    case CollectiveAlgorithm::BlockSparse:
+        return BlockSparseTime(m_spec, m_path, m_transport);
     }
     return 0;
 }

@@ -18,6 +18,11 @@ TimeNs PaceTime(double pace, int64_t bytes);
 /// checked, of two workers or more.
 TimeNs RingsTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
 
+/// Returns the closed form of a block-sparse sum, for a spec that was checked, of two workers or
+/// more.
+WideTime
+BlockSparseTime(const CollectiveSpec& spec, const UniformPath& path, const Transport& transport);
+
 /// Returns the time in which a switch at the path's beginning sends a message.
 WideTime WireTimeOfSwitch(const UniformPath& path, int64_t payload, const Transport& transport);
 

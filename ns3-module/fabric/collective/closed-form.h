@@ -52,6 +52,10 @@
 //   P
 //                      the messages before and after it, and W/r of a half one instead of words:
 //                      an upper bound; that of each slice
+//   block-sparse     = max of L + (K - 1) m X and R L
+//                      K pieces of a shard, in R sets of slots; L = T + (m - 1) W/r + T' + (m - 1)
+//                      W'/r; m = max(N, S), N - 1 where workers aggregate; X = max(W + A', W' +
+//                      A)/r, or their sum where they do: an estimate
 //   double tree      = 2 D (T + W/r) + 4 (K - 1) (W + A)/r
 //                      D levels of two children, K pieces in each tree; an inner node sends and
 //                      ACKs four pieces for each pair of pieces. This is an estimate: the analytic

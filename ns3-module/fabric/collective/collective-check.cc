@@ -189,6 +189,13 @@ void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
         CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
         CheckRange(algorithm + ": time of a server", spec.serve, 0, INT64_MAX);
     }
+    if (spec.algorithm == CollectiveAlgorithm::BlockSparse)
+    {
+        CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
+        CheckRange(algorithm + ": aggregators", spec.servers, 0, kMany);
+        CheckRange(algorithm + ": slots", spec.slots, 1, kMany);
+        CheckRange(algorithm + ": bytes of a block", spec.blockBytes, 1, kMany);
+    }
     if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
         spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather ||
         spec.algorithm == CollectiveAlgorithm::NvlsAllReduce || spec.channels > 1 || spec.relays ||
@@ -247,7 +254,7 @@ void CheckMembers(const CollectiveSpec& spec, const std::string& algorithm)
     }
     CheckRange(algorithm + ": members: worker", sorted.front(), 0, kMany);
     const int64_t others = int64_t{sorted.back()} + 1;
-    if (IsServer(spec.algorithm))
+    if (HasServers(spec))
     {
         CheckRange(algorithm + ": root (the first server)", spec.root, others, kMany);
     }

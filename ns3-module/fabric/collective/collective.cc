@@ -25,7 +25,7 @@ struct AlgorithmEntry
 };
 
 /// The entries of all algorithms, in the order of CollectiveAlgorithm.
-constexpr std::array<AlgorithmEntry, 23> kAlgorithms = {{
+constexpr std::array<AlgorithmEntry, 24> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
@@ -52,6 +52,7 @@ constexpr std::array<AlgorithmEntry, 23> kAlgorithms = {{
     {"scatter-reduce-allgather", Payload::RequantisedSum, MakeDirect, MeterDirect},
     {"hop-ring-allreduce", Payload::HopSum, MakeHops, MeterHops},
     {"hop-butterfly-allreduce", Payload::HopSum, MakeHops, MeterHops},
+    {"block-sparse", Payload::BlockSum, MakeBlockSparse, MeterBlockSparse},
 }};
 
 const AlgorithmEntry& EntryOf(CollectiveAlgorithm algorithm)
@@ -153,14 +154,15 @@ const char* ToString(Payload payload)
                                       "requantised sum",
                                       "exchange of messages",
                                       "scattered sum of equal-length messages",
-                                      "sum that is encoded again at every hop"};
+                                      "sum that is encoded again at every hop",
+                                      "sum of blocks that are not zero"};
     return kNames[static_cast<size_t>(payload)];
 }
 
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload)
 {
     return IsServer(algorithm) ? payload != Payload::Exchange && payload != Payload::ScatteredSum &&
-                                     payload != Payload::HopSum
+                                     payload != Payload::HopSum && payload != Payload::BlockSum
                                : EntryOf(algorithm).payload == payload;
 }
 
@@ -211,6 +213,12 @@ bool IsServer(CollectiveAlgorithm algorithm)
 {
     return algorithm == CollectiveAlgorithm::ParameterServer ||
            algorithm == CollectiveAlgorithm::ShardedParameterServer;
+}
+
+bool HasServers(const CollectiveSpec& spec)
+{
+    return IsServer(spec.algorithm) ||
+           (spec.algorithm == CollectiveAlgorithm::BlockSparse && spec.servers > 0);
 }
 
 std::vector<CollectiveAlgorithm> AlgorithmsFor(Payload payload)

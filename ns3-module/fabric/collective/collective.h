@@ -48,6 +48,7 @@ enum class CollectiveAlgorithm : uint8_t
     ScatterReduceAllGather, ///< 1/N of bytes[w] to each owner, requantised sums to all
     HopRingAllReduce,       ///< a ring that encodes partial sums again at every hop
     HopButterflyAllReduce,  ///< recursive halving that does, then doubling; any N
+    BlockSparse, ///< blocks that are not zero, to `servers` aggregators that stream their sum
 };
 
 /// Returns the algorithm's name: "ring-allreduce", "halving-doubling-allreduce",
@@ -56,7 +57,7 @@ enum class CollectiveAlgorithm : uint8_t
 /// "recursive-doubling-allgather", "bruck-allgather", "ring-reduce-scatter",
 /// "halving-reduce-scatter", "all-to-all", "all-to-allv", "broadcast", "parameter-server",
 /// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather", "hop-ring-allreduce",
-/// "hop-butterfly-allreduce".
+/// "hop-butterfly-allreduce", "block-sparse".
 const char* ToString(CollectiveAlgorithm algorithm);
 /// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
@@ -74,13 +75,14 @@ enum class Payload : uint8_t
     Exchange,       ///< each worker has a different message for each other one
     ScatteredSum, ///< messages of one length are summed, and each worker gets its block of the sum
     HopSum,       ///< partial sums are encoded again at every hop
+    BlockSum,     ///< blocks that workers have are summed; everyone gets all that any has
 };
 
 /// Returns the payload in words: "sum of equal-length messages", "concatenation of messages",
 /// "broadcast", ...
 const char* ToString(Payload payload);
 /// True where the algorithm carries that payload. Parameter servers carry all but an exchange, a
-/// scattered sum and a sum by hops, other algorithms one payload.
+/// scattered sum, a sum by hops and one of blocks, other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
 /// True where the algorithm takes that number of workers: all except recursive doubling take any.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
@@ -139,11 +141,17 @@ struct CollectiveSpec
     /// for each size of `bytes`. Wherever else a spec says worker, root or group, it means members;
     /// endpoints of servers and aggregators are numbers of the placement.
     std::vector<int> members;
-    int64_t pullBytes = 0; ///< parameter servers: bytes sent to each worker
+    /// Parameter servers: bytes sent to each worker. Block-sparse: those of the sum, which has the
+    /// blocks that any worker has.
+    int64_t pullBytes = 0;
     TimeNs serve = 0;      ///< parameter servers: time between the last push and the first pull
     /// Sharded parameter server: endpoints N .. N + servers - 1, or with `members` root ..
-    /// root + servers - 1.
+    /// root + servers - 1. Block-sparse: the aggregators, at the same endpoints; 0: each worker is
+    /// one.
     int servers = 1;
+    /// Block-sparse: blocks that an aggregator sums at once, and the bytes of one with its offset.
+    int64_t slots = 256;
+    int64_t blockBytes = 1028;
     /// Hierarchical, rings and trees of several channels, NVLS, relays, protocols: workers of a
     /// group (a node), which are consecutive. The last group may be smaller; 1 and N are flat.
     int group = 1;
@@ -174,13 +182,17 @@ struct CollectiveSpec
     /// (of `group` workers) that is on the destination's rail. That worker joins the messages of
     /// its node to one destination.
     bool relays = false;
-    /// Pipelined algorithms (double tree, in-network, NVLS): bytes of a piece. 0: about 16 pieces,
+    /// Pipelined algorithms (double tree, in-network, NVLS, block-sparse): bytes of a piece. 0: about 16 pieces,
     /// of 16 KiB to 1 MiB.
     int64_t pieceBytes = 0;
-    /// Direct algorithms, sharded parameter server, in-network: flows that a sender starts before
+    /// Direct algorithms, sharded parameter server, in-network, block-sparse: flows that a sender starts before
     /// the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
 };
+
+/// Returns whether the collective has servers or aggregators at endpoints of their own, which begin
+/// at N, or with `members` at root.
+bool HasServers(const CollectiveSpec& spec);
 
 /// Throws Error on what the algorithm cannot carry: unequal bytes in an all-reduce, root out of
 /// range, negative bytes, sizes of sums or parents that are missing, a number of workers that it

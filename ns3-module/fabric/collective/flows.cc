@@ -1,4 +1,5 @@
 // The number of flows of a collective, computed without running it.
+#include "block-plan.h"
 #include "collective.h"
 #include "double-tree.h"
 #include "hop-plan.h"
@@ -77,6 +78,18 @@ double NvlsFlows(const CollectiveSpec& spec)
     return flows;
 }
 
+double BlockSparseFlows(const CollectiveSpec& spec)
+{
+    const BlockPlan plan(spec);
+    const auto workers = static_cast<double>(spec.bytes.size());
+    double flows = 0;
+    for (int s = 0; s < plan.Aggregators(); ++s)
+    {
+        flows += 2 * (workers - (plan.Colocated() ? 1 : 0)) * static_cast<double>(plan.Pieces(s));
+    }
+    return flows;
+}
+
 } // namespace
 
 double EstimatedFlows(const CollectiveSpec& spec)
@@ -133,6 +146,8 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return 2 * workers * others * HopPlan(spec).Slices();
     case CollectiveAlgorithm::HopButterflyAllReduce:
         return HopButterflyFlows(HopPlan(spec));
+    case CollectiveAlgorithm::BlockSparse:
+        return BlockSparseFlows(spec);
     }
     return 0;
 }

@@ -19,7 +19,7 @@ class MemberMap
     /// Takes a spec with members that was checked.
     explicit MemberMap(const CollectiveSpec& spec)
         : m_members(spec.members),
-          m_servers(IsServer(spec.algorithm) ? spec.root - static_cast<int>(m_members.size()) : 0)
+          m_servers(HasServers(spec) ? spec.root - static_cast<int>(m_members.size()) : 0)
     {
         const auto [lowest, highest] = std::minmax_element(m_members.begin(), m_members.end());
         m_lowest = *lowest;

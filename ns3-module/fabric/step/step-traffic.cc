@@ -52,6 +52,10 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
     {
         AppendCanonical(text, spec.pairBytes);
     }
+    if (spec.algorithm == CollectiveAlgorithm::BlockSparse)
+    {
+        AppendCanonical(text, {spec.slots, spec.blockBytes});
+    }
     for (const HopSlice& slice : spec.slices)
     {
         AppendCanonical(text, slice.payload);

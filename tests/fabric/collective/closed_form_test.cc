@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ClosedFormOf, testing::ValuesIn(CollectiveA
 // for each flow of a worker.
 TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
   const bool nvls = GetParam() == CollectiveAlgorithm::NvlsAllReduce;
-  const bool estimate = nvls || GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce;
+  const bool estimate = nvls || GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce ||
+                        GetParam() == CollectiveAlgorithm::BlockSparse;
   for (const int64_t rate : {int64_t{1'000'000'000}, int64_t{37'000'000'001}}) {
     for (const char* preset : {"datacenter", "wan"}) {
       for (int workers : {1, 2, 4, 8, 16, 32}) {
@@ -104,7 +105,8 @@ TEST_P(ClosedFormOf, IsTheAnalyticEnginesTimeOnAStar) {
 // ACKs may delay messages where workers fold.
 TEST_P(ClosedFormOf, IsAnUpperBoundWhereMessagesAreNotCutEvenly) {
   if (GetParam() == CollectiveAlgorithm::DoubleTreeAllReduce ||
-      GetParam() == CollectiveAlgorithm::NvlsAllReduce) {
+      GetParam() == CollectiveAlgorithm::NvlsAllReduce ||
+      GetParam() == CollectiveAlgorithm::BlockSparse) {
     return;
   }
   const Transport transport;
@@ -168,6 +170,38 @@ TEST(HopsTime, ComputingDelaysTheNextHop) {
     const auto bound = static_cast<double>(ClosedFormTime(spec, star.path, Transport()));
     EXPECT_LE(static_cast<double>(star.Run(spec).total), bound);
     EXPECT_GE(static_cast<double>(star.Run(spec).total), 0.99 * bound);
+  }
+}
+
+// The form is an estimate: workers that aggregate share their NICs between both directions.
+TEST(BlockSparseTime, IsAboutTheEnginesTime) {
+  for (const char* preset : {"datacenter", "wan"}) {
+    for (const int workers : {2, 3, 8, 16}) {
+      const Star star(workers, 10'000'000'000, MakeTransport(preset));
+      for (const int servers : {0, 1, 4}) {
+        for (const int64_t slots : {4, 64, 4096}) {
+          for (const int64_t bytes : {1'000, 100'000, 4'000'000}) {
+            CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::BlockSparse, star, 0);
+            spec.bytes.assign(workers, bytes);
+            spec.pullBytes = 2 * bytes;
+            spec.servers = servers;
+            spec.slots = slots;
+            spec.pieceBytes = 0;
+            const auto form =
+                static_cast<double>(ClosedFormTime(spec, star.path, star.request.transport));
+            const std::string what = std::string(preset) + " " + std::to_string(workers) + " " +
+                                     std::to_string(servers) + " " + std::to_string(slots) + " " +
+                                     std::to_string(bytes);
+            const double analytic = static_cast<double>(star.Run(spec).total) / form;
+            EXPECT_GE(analytic, 0.7) << what;
+            EXPECT_LE(analytic, 1.1) << what;
+            const double flow = static_cast<double>(star.Run(spec, MakeFlowEngine).total) / form;
+            EXPECT_GE(flow, 0.7) << what;
+            EXPECT_LE(flow, 1.1) << what;
+          }
+        }
+      }
+    }
   }
 }
 

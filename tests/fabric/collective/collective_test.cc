@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/collective/double-tree.h"
 #include "ns3-module/fabric/collective/pieces.h"
 #include "tests/fabric/collective/collective_testing.h"
@@ -346,6 +347,55 @@ TEST(Collective, AlgorithmsCarryOnlyTheCallsThatFit) {
       "");
 }
 
+// A piece is the smallest unit here: as many as there are slots travel before the first sum.
+TEST(BlockSparse, SendsWhatSlotsHoldUntilSumsAreThere) {
+  for (const int aggregators : {0, 1, 3}) {
+    for (const int64_t slots : {1, 2, 7, 1000}) {
+      CollectiveSpec spec = AnySpec(CollectiveAlgorithm::BlockSparse, 4, 0);
+      spec.bytes = {12'000, 30, 5000, 0};
+      spec.pullBytes = 12'345;
+      spec.servers = aggregators;
+      spec.blockBytes = 100;
+      spec.slots = slots;
+      std::map<std::pair<int, int>, int64_t> unanswered;
+      int64_t most = 0;
+      Trial trial;
+      trial.on_send = [&](const Flow& flow) {
+        const bool down = (flow.tag & 1) != 0;
+        int64_t& bytes = unanswered[down ? std::pair(flow.destination, flow.source)
+                                         : std::pair(flow.source, flow.destination)];
+        if (!down) most = std::max(most, ++bytes);
+      };
+      trial.on_delivered = [&](const Flow& flow) {
+        if ((flow.tag & 1) != 0) --unanswered[{flow.destination, flow.source}];
+      };
+      trial.Run(spec, static_cast<uint64_t>(slots));
+      EXPECT_LE(most, std::max<int64_t>(slots, 1)) << "a piece has a block at least";
+      EXPECT_EQ(trial.flows, EstimatedFlows(spec));
+      if (aggregators == 0) continue;
+      EXPECT_EQ(BytesSent(spec), spec.bytes);
+      EXPECT_EQ(BytesReceived(spec), std::vector<int64_t>(4, spec.pullBytes));
+    }
+  }
+}
+
+// Where slots limit, the time is that of ceil(blocks / slots) round trips; more slots take less.
+TEST(BlockSparse, TakesARoundTripForEachSetOfSlots) {
+  constexpr double kAlpha = 1e-3;
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::BlockSparse, 4, 100 * 1028);
+  spec.pullBytes = 100 * 1028;
+  for (const auto& [slots, rounds] : {std::pair{1, 100}, {7, 15}, {100, 1}, {1000, 1}}) {
+    spec.slots = slots;
+    EXPECT_NEAR(AlphaBetaSeconds(spec, kAlpha, 1e15), 2 * rounds * kAlpha, 1e-6) << slots;
+  }
+  // Workers that aggregate send their message without their own shard, and their sums.
+  spec.servers = 0;
+  spec.pullBytes = 4000;
+  spec.bytes = {400, 800, 1200, 1600};
+  EXPECT_EQ(BytesSent(spec), (std::vector<int64_t>{3300, 3600, 3900, 4200}));
+  EXPECT_EQ(BytesReceived(spec), (std::vector<int64_t>{3900, 3800, 3700, 3600}));
+}
+
 TEST(Collective, MistakesAreNamed) {
   const auto error = [](const CollectiveSpec& spec) {
     EXPECT_NE(MessageOf([&] { BytesSent(spec); }), "");
@@ -376,6 +426,10 @@ TEST(Collective, MistakesAreNamed) {
             "sharded-parameter-server: servers: got '0'; allowed: 1 or more");
   EXPECT_EQ(wrong(CollectiveAlgorithm::HierarchicalAllGather, [](auto& s) { s.group = 0; }),
             "hierarchical-allgather: group: got '0'; allowed: 1 or more");
+  EXPECT_EQ(wrong(CollectiveAlgorithm::BlockSparse, [](auto& s) { s.slots = 0; }),
+            "block-sparse: slots: got '0'; allowed: 1 or more");
+  EXPECT_EQ(wrong(CollectiveAlgorithm::BlockSparse, [](auto& s) { s.blockBytes = 0; }),
+            "block-sparse: bytes of a block: got '0'; allowed: 1 or more");
   EXPECT_EQ(wrong(CollectiveAlgorithm::SparseTree, [](auto& s) { s.sumBytes = {1}; }),
             "sparse-tree: bytes of sums: got '1 sizes'; allowed: 2 for 4 workers");
   EXPECT_EQ(

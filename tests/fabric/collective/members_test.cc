@@ -75,7 +75,7 @@ CollectiveSpec SpecOf(CollectiveAlgorithm algorithm, bool members) {
   if (TakesProtocols(algorithm)) spec.protocol = Protocol::Simple;  // messages wait before they go
   if (!members) return spec;
   spec.members = kMembers;
-  if (IsServer(algorithm)) spec.root = kOutside;
+  if (HasServers(spec)) spec.root = kOutside;
   return spec;
 }
 
@@ -86,7 +86,7 @@ TEST_P(MembersOf, DoWhatTheFirstWorkersDo) {
   std::iota(first.begin(), first.end(), 0);
   const auto name = [&](int endpoint) {
     if (endpoint < count) return endpoint < 0 ? endpoint : kMembers[endpoint];
-    return IsServer(GetParam()) ? endpoint - count + kOutside : endpoint;
+    return HasServers(AnySpec(GetParam(), 1, 1)) ? endpoint - count + kOutside : endpoint;
   };
   for (uint64_t seed = 0; seed < 5; ++seed) {
     std::vector<Event> expected = EventsOf(SpecOf(GetParam(), false), first, seed);
@@ -106,7 +106,7 @@ TEST_P(MembersOf, DoWhatTheFirstWorkersDo) {
 TEST_P(MembersOf, OneMemberIsDoneAtOnce) {
   CollectiveSpec spec = AnySpec(GetParam(), 1, 1000);
   spec.members = {5};
-  spec.root = IsServer(GetParam()) ? 6 : 0;
+  spec.root = HasServers(spec) ? 6 : 0;
   for (int& parent : spec.parents) parent += parent < 0 ? 0 : kOutside;
   spec.firstAggregator += kOutside;
   EXPECT_EQ(EventsOf(spec, {5}, 1).size(), 1u);
