@@ -10,6 +10,7 @@
 //   while (auto call = exchange->NextCall()):         the same decision at every worker
 //     for each active worker w (any thread):   Message m = exchange->Encode(w, gradient of w)
 //     for each active worker w, in order:      exchange->Accumulate(w, m.bytes)
+//     exchange->Complete(call)
 //     exchange->FinishCall()
 //   exchange->Mean(out)
 //
@@ -46,6 +47,8 @@ enum class Collective : uint8_t {
   kAllGather,
   kBroadcast,
   kAllToAll,  // each worker has a part for each of the others (Exchange::PartBytes)
+  // Aggregators sum blocks that are not zero, and stream the sum, of `pull` bytes, to all workers.
+  kBlockSparse,
 };
 
 // The way of partial sums from worker to worker (schemes/hops/hop_sum.h).
@@ -71,6 +74,14 @@ struct Hops {
   WorkList work;
 };
 
+// The blocks of a block-sparse call.
+struct BlockStream {
+  int64_t bytes = 0;  // of a block with its offset
+  int64_t slots = 0;  // blocks that an aggregator sums at once
+
+  bool operator==(const BlockStream&) const = default;
+};
+
 // A collective call: the data that an exchange sends at once, and the device work around it.
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
@@ -78,11 +89,13 @@ struct CollectiveCall {
   int root = 0;     // the worker that broadcasts; ignored by other collectives
   WorkList encode;  // work of each worker before the call can start
   WorkList decode;  // work of each worker after the call, for all messages together
-  // Only parameter servers read these: the bytes that each worker gets from them, if those do not
-  // follow from the messages, and the work of a server between the last message and its answers.
+  // Only parameter servers and aggregators of blocks read these: the bytes that each worker gets
+  // from them, if those do not follow from the messages, and the work of a server between the last
+  // message and its answers.
   std::optional<int64_t> pull = {};
   WorkList serve = {};
-  std::optional<Hops> hops = {};  // of Reduction::kHops
+  std::optional<Hops> hops = {};           // of Reduction::kHops
+  std::optional<BlockStream> blocks = {};  // of Collective::kBlockSparse
 };
 
 // A collective call whose messages have a length that is known beforehand.
@@ -193,6 +206,9 @@ class Exchange {
                                          [[maybe_unused]] ByteSpan message) const {
     return {};
   }
+  // Completes the description of the current call, where it depends on messages: what workers get
+  // of sums, and work. It is called between the last Accumulate and FinishCall.
+  virtual void Complete(CollectiveCall&) const {}
   // Append and take what the descriptions of calls (CollectiveCall) need of a worker besides its
   // messages, such as the number of values that wait for the next call. Processes that simulate
   // other workers get these notes with the messages; no network carries them.

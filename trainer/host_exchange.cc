@@ -223,6 +223,7 @@ void HostModelExchange::Accumulate(UnitState& unit) {
     }
     unit.messages[w] = {};
   }
+  unit.exchange->Complete(unit.calls.back());
   unit.exchange->FinishCall();
   OpenCall(unit);
 }

@@ -12,12 +12,6 @@
 #include "compress/density.h"
 
 namespace legacy {
-namespace {
-
-constexpr int64_t kLargestBlock = 1 << 20;
-
-}  // namespace
-
 int64_t KeptBlocks(int64_t blocks, double density) {
   if (blocks == 0) return 0;
   constexpr double kRoundingError = 4e-16;
@@ -35,12 +29,8 @@ const ParameterSpec& BlocksCodec::Parameter() const {
   return spec;
 }
 
-int64_t BlocksCodec::Layout::Size(uint32_t position) const {
-  return std::min(block, numel - Begin(position));
-}
-
-BlocksCodec::Layout BlocksCodec::LayoutOf(int64_t numel, double density) const {
-  Layout layout{.numel = numel, .block = std::max<int64_t>(1, std::min(block_, numel))};
+BlockLayout LayoutBlocks(int64_t numel, int64_t block, double density) {
+  BlockLayout layout{.numel = numel, .block = std::max<int64_t>(1, std::min(block, numel))};
   layout.blocks = (numel + layout.block - 1) / layout.block;
   layout.kept = KeptBlocks(layout.blocks, density);
   return layout;
@@ -50,7 +40,7 @@ int64_t BlocksCodec::ElementsSent(int64_t numel, double density) const {
   return std::min(numel, LayoutOf(numel, density).Values());
 }
 
-ExtendedHeader BlocksCodec::HeaderOf(const Layout& layout, uint32_t unit) const {
+ExtendedHeader BlocksCodec::HeaderOf(const BlockLayout& layout, uint32_t unit) const {
   return {.header = {.index = layout.All() ? IndexCoding::kNone
                                            : ShortestIndexCoding(layout.blocks, layout.kept),
                      .unit = unit,
@@ -59,7 +49,7 @@ ExtendedHeader BlocksCodec::HeaderOf(const Layout& layout, uint32_t unit) const 
           .method = ExtendedMethod::kOmniBlocks};
 }
 
-int64_t BlocksCodec::Payload(const Layout& layout) const {
+int64_t BlocksCodec::Payload(const BlockLayout& layout) const {
   const IndexCoding coding = HeaderOf(layout, 0).header.index;
   const int64_t positions =
       coding == IndexCoding::kNone ? 0 : IndexBytes(coding, layout.blocks, layout.kept);
@@ -71,7 +61,7 @@ std::optional<int64_t> BlocksCodec::MessageBytes(const Unit& unit, double densit
 }
 
 WorkList BlocksCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
-  const Layout layout = LayoutOf(numel, context.parameter);
+  const BlockLayout layout = LayoutOf(numel, context.parameter);
   WorkList work = {{"norm", numel}};
   AddWork(TopKWork(layout.blocks), work);
   AddWork(Work{"copy", layout.Values()}, work);
@@ -90,8 +80,7 @@ WorkList BlocksCodec::FeedbackWork(int64_t numel, double density, Feeding feedin
   return work;
 }
 
-std::vector<double> BlocksCodec::Squares(std::span<const float> values,
-                                         const Layout& layout) const {
+std::vector<double> BlockSquares(std::span<const float> values, const BlockLayout& layout) {
   std::vector<double> squares(static_cast<size_t>(layout.blocks));
   for (size_t i = 0; i < squares.size(); ++i) {
     const auto position = static_cast<uint32_t>(i);
@@ -101,17 +90,17 @@ std::vector<double> BlocksCodec::Squares(std::span<const float> values,
   return squares;
 }
 
-std::vector<uint32_t> BlocksCodec::Select(std::span<const float> values, const Layout& layout,
+std::vector<uint32_t> BlocksCodec::Select(std::span<const float> values, const BlockLayout& layout,
                                           uint32_t unit) const {
   CheckFinite(values, unit);
-  if (!layout.All()) return cpu::SelectLargest(Squares(values, layout), layout.kept);
+  if (!layout.All()) return cpu::SelectLargest(BlockSquares(values, layout), layout.kept);
   std::vector<uint32_t> all(static_cast<size_t>(layout.blocks));
   std::iota(all.begin(), all.end(), 0u);
   return all;
 }
 
 Message BlocksCodec::Pack(std::span<const float> values, std::span<const uint32_t> positions,
-                          const Layout& layout, uint32_t unit) const {
+                          const BlockLayout& layout, uint32_t unit) const {
   const ExtendedHeader header = HeaderOf(layout, unit);
   Message message = StartMessage(header, Payload(layout));
   if (layout.All()) {
@@ -130,7 +119,7 @@ Message BlocksCodec::Pack(std::span<const float> values, std::span<const uint32_
 
 Message BlocksCodec::Encode(std::span<const float> values, const CodecContext& context) const {
   CheckParameter(Parameter(), context.parameter);
-  const Layout layout = LayoutOf(CheckedNumel(values), context.parameter);
+  const BlockLayout layout = LayoutOf(CheckedNumel(values), context.parameter);
   return Pack(values, Select(values, layout, context.unit), layout, context.unit);
 }
 
@@ -139,7 +128,7 @@ Message BlocksCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
                                         std::vector<uint32_t>* sent) const {
   CheckParameter(Parameter(), context.parameter);
   if (!gradient.empty()) cpu::Add(gradient, residual);
-  const Layout layout = LayoutOf(CheckedNumel(residual), context.parameter);
+  const BlockLayout layout = LayoutOf(CheckedNumel(residual), context.parameter);
   const std::vector<uint32_t> positions = Select(residual, layout, context.unit);
   Message message = Pack(residual, positions, layout, context.unit);
   if (sent != nullptr) sent->clear();
@@ -156,7 +145,7 @@ Message BlocksCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
 
 void BlocksCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                             std::span<float> sum) const {
-  const Layout layout = LayoutOf(CheckedNumel(sum), context.parameter);
+  const BlockLayout layout = LayoutOf(CheckedNumel(sum), context.parameter);
   const ExtendedHeader header = HeaderOf(layout, context.unit);
   ByteSpan payload = CheckedPayload(message, header, Payload(layout));
   std::vector<uint32_t> positions;
@@ -186,7 +175,7 @@ std::vector<double> BlocksCodec::SquaredErrors(std::span<const float> values,
                                                std::span<const double> densities,
                                                const CodecContext&) const {
   const auto numel = static_cast<int64_t>(values.size());
-  std::vector<double> squares = Squares(values, LayoutOf(numel, 1));
+  std::vector<double> squares = BlockSquares(values, LayoutOf(numel, 1));
   std::ranges::sort(squares);
   std::vector<double> errors;
   for (const double density : densities) {

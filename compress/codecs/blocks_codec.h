@@ -12,7 +12,9 @@
 // It reads the values once, and again those that it sends. It is deterministic.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,26 @@ namespace legacy {
 // Returns ceil(density * blocks), at least 1 and at most `blocks`; 0 if there are none. The product
 // is lowered by its rounding error, so that 1 % of 700 is 7.
 int64_t KeptBlocks(int64_t blocks, double density);
+
+inline constexpr int64_t kLargestBlock = 1 << 20;  // elements
+
+// The blocks of a vector of `numel` elements, of which `kept` are sent.
+struct BlockLayout {
+  int64_t numel = 0;
+  int64_t block = 1;  // elements, at most `numel`
+  int64_t blocks = 0;
+  int64_t kept = 0;
+
+  bool All() const { return kept == blocks; }
+  int64_t Values() const { return All() ? numel : kept * block; }
+  int64_t Begin(uint32_t position) const { return position * block; }
+  int64_t Size(uint32_t position) const { return std::min(block, numel - Begin(position)); }
+};
+
+// Returns the layout of `numel` elements in blocks of `block`, at that density.
+BlockLayout LayoutBlocks(int64_t numel, int64_t block, double density);
+// Returns the squared norm of each block.
+std::vector<double> BlockSquares(std::span<const float> values, const BlockLayout& layout);
 
 class BlocksCodec : public Codec {
  public:
@@ -48,27 +70,15 @@ class BlocksCodec : public Codec {
   WorkList ErrorWork(int64_t numel, std::span<const double> densities) const override;
 
  private:
-  // The blocks of `numel` elements.
-  struct Layout {
-    int64_t numel = 0;
-    int64_t block = 1;  // elements, at most `numel`
-    int64_t blocks = 0;
-    int64_t kept = 0;
-
-    bool All() const { return kept == blocks; }
-    int64_t Values() const { return All() ? numel : kept * block; }
-    int64_t Begin(uint32_t position) const { return position * block; }
-    int64_t Size(uint32_t position) const;
-  };
-
-  Layout LayoutOf(int64_t numel, double density) const;
-  int64_t Payload(const Layout& layout) const;  // bytes
-  ExtendedHeader HeaderOf(const Layout& layout, uint32_t unit) const;
-  std::vector<double> Squares(std::span<const float> values, const Layout& layout) const;
-  std::vector<uint32_t> Select(std::span<const float> values, const Layout& layout,
+  BlockLayout LayoutOf(int64_t numel, double density) const {
+    return LayoutBlocks(numel, block_, density);
+  }
+  int64_t Payload(const BlockLayout& layout) const;  // bytes
+  ExtendedHeader HeaderOf(const BlockLayout& layout, uint32_t unit) const;
+  std::vector<uint32_t> Select(std::span<const float> values, const BlockLayout& layout,
                                uint32_t unit) const;
   Message Pack(std::span<const float> values, std::span<const uint32_t> positions,
-               const Layout& layout, uint32_t unit) const;
+               const BlockLayout& layout, uint32_t unit) const;
 
   int64_t block_;
 };

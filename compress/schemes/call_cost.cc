@@ -18,6 +18,10 @@ double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t
       return 2 * (workers - 1) * (link.latency_seconds + transfer / workers);
     case Collective::kAllToAll:
       return link.latency_seconds + (workers - 1) * transfer / workers;
+    case Collective::kBlockSparse:
+      return 2 * link.latency_seconds +
+             (workers - 1) / workers *
+                 (transfer + static_cast<double>(call.pull.value_or(0)) * link.seconds_per_byte);
     case Collective::kBroadcast:
       return std::log2(workers) * (link.latency_seconds + transfer);
     default:

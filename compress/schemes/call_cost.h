@@ -16,6 +16,7 @@ namespace legacy {
 //   all-reduce, ring    2 (N - 1) (a + M b / N)
 //   broadcast, tree     log2 N (a + M b)
 //   all-to-all          a + (N - 1) M b / N
+//   block-sparse        2 a + (N - 1) (M + U) b / N   U: bytes of the sum
 double CallSeconds(const LinkEstimate& link, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes);
 

@@ -26,6 +26,10 @@ class DenseStartExchange : public Exchange {
     return active_->Encode(worker, gradient);
   }
   void Accumulate(int worker, ByteSpan message) override { active_->Accumulate(worker, message); }
+  std::vector<int64_t> PartBytes(int worker, ByteSpan message) const override {
+    return active_->PartBytes(worker, message);
+  }
+  void Complete(CollectiveCall& call) const override { active_->Complete(call); }
   void WriteNotes(int worker, StateWriter& out) const override { rest_->WriteNotes(worker, out); }
   void ReadNotes(int worker, StateReader& in) override { rest_->ReadNotes(worker, in); }
   void FinishCall() override { active_->FinishCall(); }

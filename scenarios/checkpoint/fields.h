@@ -52,12 +52,12 @@ void Fields(Archive& archive, HopTimes& h) {
 
 template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c) {
-  auto& [algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
-         gpus, pace, sumBytes, slices, hops, parents, firstAggregator, pairBytes, order, relays,
-         pieceBytes, window] = c;
-  archive(algorithm, root, bytes, members, pullBytes, serve, servers, group, channels, protocol,
-          gpus, pace.inside, pace.across, sumBytes, slices, hops, parents, firstAggregator,
-          pairBytes, order, relays, pieceBytes, window);
+  auto& [algorithm, root, bytes, members, pullBytes, serve, servers, slots, blockBytes, group,
+         channels, protocol, gpus, pace, sumBytes, slices, hops, parents, firstAggregator,
+         pairBytes, order, relays, pieceBytes, window] = c;
+  archive(algorithm, root, bytes, members, pullBytes, serve, servers, slots, blockBytes, group,
+          channels, protocol, gpus, pace.inside, pace.across, sumBytes, slices, hops, parents,
+          firstAggregator, pairBytes, order, relays, pieceBytes, window);
 }
 
 template <class Archive>
@@ -107,9 +107,15 @@ void Fields(Archive& archive, Hops& h) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, BlockStream& b) {
+  auto& [bytes, slots] = b;
+  archive(bytes, slots);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  auto& [reduction, collective, root, encode, decode, pull, serve, hops] = c;
-  archive(reduction, collective, root, encode, decode, pull, serve, hops);
+  auto& [reduction, collective, root, encode, decode, pull, serve, hops, blocks] = c;
+  archive(reduction, collective, root, encode, decode, pull, serve, hops, blocks);
 }
 
 template <class Archive>

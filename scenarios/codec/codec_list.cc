@@ -58,6 +58,8 @@ std::string CollectiveText(const Scheme& scheme, const Unit& unit) {
       return "broadcast";
     case Collective::kAllToAll:
       return "all-to-all";
+    case Collective::kBlockSparse:
+      return "block-sparse";
     default:
       return "all-gather";
   }

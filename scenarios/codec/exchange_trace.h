@@ -24,7 +24,8 @@ ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float
                        int64_t numel);
 
 // Runs one collective call. `encode` makes the messages and `accumulate` receives them, in the
-// order of the workers. `exchange`, if the call is that of one, knows the parts of an all-to-all.
+// order of the workers. `exchange`, if the call is that of one, knows the parts of an all-to-all
+// and completes the call.
 template <typename Encode, typename Accumulate>
 SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumulate accumulate,
                  const Exchange* exchange = nullptr) {
@@ -41,6 +42,7 @@ SentCall RunCall(const CollectiveCall& call, int workers, Encode encode, Accumul
             exchange ? exchange->PartBytes(w, message.bytes) : std::vector<int64_t>(), all, work);
   }
   for (const int w : all) accumulate(w, messages[static_cast<size_t>(w)].bytes);
+  if (exchange) exchange->Complete(work);
   return work;
 }
 

@@ -58,7 +58,7 @@ bool IsBetweenAllPairs(fabric::CollectiveAlgorithm algorithm) {
   using Algorithm = fabric::CollectiveAlgorithm;
   return algorithm == Algorithm::DirectAllReduce || algorithm == Algorithm::DirectAllGather ||
          algorithm == Algorithm::AllToAll || algorithm == Algorithm::AllToAllV ||
-         algorithm == Algorithm::ScatterReduceAllGather;
+         algorithm == Algorithm::ScatterReduceAllGather || algorithm == Algorithm::BlockSparse;
 }
 
 // Returns whether workers send to, and receive from, endpoints that are not workers.
@@ -140,7 +140,8 @@ CostEstimate::Messages CostEstimate::MessagesOf(const fabric::CollectiveSpec& sp
   const double peers =
       (all_pairs ? std::max(1.0, workers - 1) : 1) * network_.request.transport.streams;
   double bytes = Sum(fabric::BytesSent(spec));
-  if (HasServers(spec.algorithm)) bytes += Sum(fabric::BytesReceived(spec));
+  if (HasServers(spec.algorithm) || fabric::HasServers(spec))
+    bytes += Sum(fabric::BytesReceived(spec));
   Messages messages;
   messages.count = fabric::EstimatedFlows(spec);
   messages.bytes = messages.count > 0 ? bytes / messages.count : 0;

@@ -42,6 +42,7 @@ void AddStatic(Table& table) {
         "mx",      "fp8",     "dynamiq"}) {
     table.Add(scheme, scheme);
   }
+  table.Add("omnireduce", "omnireduce").parameter = 1;  // whole blocks
   table.Add("mx-ring", "mx:reduction=ring");
   table.Add("mx-butterfly", "mx:reduction=butterfly");
   table.Add("redsync-quantised", "redsync:quantised=on");

@@ -31,7 +31,8 @@ py::list ListOf(const std::vector<RefusedUnit>& refused) {
 // Returns (unit, way, root, sums, lengths); lengths are a number if they are equal at all workers,
 // a list, or None.
 py::list ListOf(const std::vector<OpenCall>& calls) {
-  constexpr const char* kWays[] = {"all-reduce", "all-gather", "broadcast", "all-to-all"};
+  constexpr const char* kWays[] = {"all-reduce", "all-gather", "broadcast", "all-to-all",
+                                   "block-sparse"};
   py::list list;
   for (const OpenCall& call : calls) {
     py::object lengths = py::none();

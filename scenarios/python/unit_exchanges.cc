@@ -38,19 +38,20 @@ bool IsValues(ByteSpan message) {
          std::ssize(message) == kHeaderBytes + int64_t{sizeof(float)} * header->count;
 }
 
-// Throws Error for what ranks do not exchange here: sums of others that a worker encodes again, and
-// messages with a part for each other worker.
+// Throws Error for what ranks do not exchange here: sums of others that a worker encodes again,
+// messages with a part for each other worker, and blocks for aggregators.
 void CheckCalls(const Scheme& scheme, const Unit& unit, int workers) {
   const auto calls = scheme.ExpectedCalls(unit, scheme.Parameter().fallback, workers, {});
   if (!calls) return;
   for (const PlannedCall& planned : *calls) {
     if (planned.call.reduction != Reduction::kHops &&
-        planned.call.collective != Collective::kAllToAll) {
+        planned.call.collective != Collective::kAllToAll &&
+        planned.call.collective != Collective::kBlockSparse) {
       continue;
     }
     throw Error("scheme", std::string(scheme.Name()),
-                "one whose sums are not encoded again at every hop, and that needs no all-to-all: "
-                "simulated networks alone carry these");
+                "one whose sums are not encoded again at every hop, and that needs neither an "
+                "all-to-all nor aggregators of blocks: simulated networks alone carry these");
   }
 }
 

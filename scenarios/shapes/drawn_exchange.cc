@@ -214,7 +214,7 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
   }
   std::vector<float> gradient = measured ? std::vector<float>() : Draw(unit, sender);
   sent.calls.clear();
-  while (const std::optional<CollectiveCall> call = exchange.NextCall()) {
+  while (std::optional<CollectiveCall> call = exchange.NextCall()) {
     const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
     const bool broadcast = call->collective == Collective::kBroadcast;
     std::vector<int64_t> parts;
@@ -224,6 +224,14 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
     for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
       GiveUpIfLate();
       exchange.Accumulate(sender, message.bytes);
+    }
+    if (call->collective == Collective::kBlockSparse) {
+      // Workers have different blocks: their sum has as many as the scheme expects.
+      const auto expected = scheme_.ExpectedCalls(layout_[unit], parameters_[unit],
+                                                  static_cast<int>(active_workers_.size()), {});
+      *call = expected->at(sent.calls.size()).call;
+    } else {
+      exchange.Complete(*call);
     }
     sent.calls.push_back({*call, message.size(), std::move(parts)});
     exchange.FinishCall();

@@ -1,9 +1,9 @@
 // A drawn exchange is the exchange of workers whose gradients are not computed. Message lengths
 // follow from shapes alone wherever the scheme can plan its collective calls (Scheme::Plan).
 // Elsewhere one worker represents all: its gradient of one unit at a time is drawn, compressed and
-// decoded by the real exchange, and the other workers send messages of the same lengths. Such a
-// unit is drawn in the first steps after each change of its parameter; later steps repeat the last
-// lengths.
+// decoded by the real exchange, and the other workers send messages of the same lengths. Sums of
+// blocks have as many as independent workers would send. Such a unit is drawn in the first steps
+// after each change of its parameter; later steps repeat the last lengths.
 #pragma once
 
 #include <cstdint>

@@ -49,7 +49,7 @@ SCHEMES = [
 def all_schemes():
     """Returns SCHEMES, and every other scheme with its defaults that ranks can exchange."""
     names = {scheme.partition("@")[0].partition(":")[0].partition("+")[0] for scheme in SCHEMES}
-    names.update(["dynamiq", "oktopk"])
+    names.update(["dynamiq", "oktopk", "omnireduce"])
     return SCHEMES + [name for name in exchange.schemes() if name not in names]
 
 

@@ -23,7 +23,8 @@ constexpr Allowed kBatch = {1, 1 << 20};
 constexpr Allowed kSteps = {0, int64_t{1} << 40};
 
 // By enumerator.
-constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast", "all-to-all"};
+constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast", "all-to-all",
+                                     "block-sparse"};
 constexpr std::array kReductions = {"concat",          "sum",    "max", "vote",
                                     "requantised-sum", "served", "hops"};
 constexpr std::array kHopOrders = {"ring", "butterfly"};
@@ -136,6 +137,14 @@ void RecordFields(Line& line, SentCall& call, int workers) {
     line.Rows("slices", hops.slices);
     line.Rows("hop", hops.work);
   }
+  if (line.Has("block", call.blocks.has_value())) {
+    BlockStream& blocks = Emplaced(call.blocks);
+    line.Field("block", blocks.bytes, {1, INT32_MAX});
+    line.Field("slots", blocks.slots, {1, INT32_MAX});
+  }
+  const bool blocks = call.collective == Collective::kBlockSparse;
+  line.Require(blocks == call.blocks.has_value() && (call.pull || !blocks),
+               "block, slots: given by block-sparse sums, which have a pull, and by these alone");
   line.Require((call.reduction == Reduction::kHops) == call.hops.has_value(),
                "hops: given by sums by hops, and by these alone");
 }

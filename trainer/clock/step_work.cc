@@ -12,7 +12,7 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
                              x.root == y.root && x.pull.has_value() == y.pull.has_value() &&
                              x.pair_bytes.size() == y.pair_bytes.size() &&
-                             x.hops.has_value() == y.hops.has_value() &&
+                             x.hops.has_value() == y.hops.has_value() && x.blocks == y.blocks &&
                              (!x.hops || x.hops->order == y.hops->order);
                     });
 }

@@ -38,6 +38,7 @@ CollectiveAlgorithm PeerAlgorithm(const TransferOptions& options, const Collecti
   if (collective == Collective::kAllToAll) {
     return spec.pairBytes.empty() ? CollectiveAlgorithm::AllToAll : CollectiveAlgorithm::AllToAllV;
   }
+  if (payload == Payload::BlockSum) return CollectiveAlgorithm::BlockSparse;
   // Only in this algorithm do the owners of shards quantise their sums again.
   if (payload == Payload::RequantisedSum) return CollectiveAlgorithm::ScatterReduceAllGather;
   // The scheme says along which way its sums go.
@@ -64,6 +65,7 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
                        fabric::CanCarry(algorithm, Payload::Concat) ||
                        fabric::CanCarry(algorithm, Payload::RequantisedSum) ||
                        fabric::CanCarry(algorithm, Payload::HopSum) ||
+                       fabric::CanCarry(algorithm, Payload::BlockSum) ||
                        fabric::CanCarry(algorithm, Payload::Broadcast);
   return carries && algorithm != HierarchicalAllReduce && algorithm != HierarchicalAllGather &&
          fabric::AggregationOf(algorithm) == fabric::Aggregation::None &&
@@ -74,6 +76,7 @@ bool CarriesAlone(CollectiveAlgorithm algorithm) {
 Payload PayloadOf(const SentCall& call) {
   if (call.collective == Collective::kBroadcast) return Payload::Broadcast;
   if (call.collective == Collective::kAllToAll) return Payload::Exchange;
+  if (call.collective == Collective::kBlockSparse) return Payload::BlockSum;
   if (call.reduction == Reduction::kRequantisedSum) return Payload::RequantisedSum;
   if (call.reduction == Reduction::kHops) return Payload::HopSum;
   return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
@@ -98,6 +101,21 @@ int64_t PullBytes(const SentCall& call, int64_t elements, Pull pull) {
   const int64_t dense = kDenseBytes * elements;
   const int64_t sum = std::accumulate(call.bytes.begin(), call.bytes.end(), int64_t{0});
   return pull == Pull::kDense ? dense : std::min(sum, dense);
+}
+
+// Returns the collective of blocks: parameter servers aggregate, or else each worker does.
+CollectiveSpec BlocksOf(const TransferOptions& options, const SentCall& call, int64_t elements) {
+  CollectiveSpec spec;
+  spec.algorithm = CollectiveAlgorithm::BlockSparse;
+  spec.bytes = call.bytes;
+  spec.pullBytes = call.pull.value_or(PullBytes(call, elements, options.pull));
+  spec.servers = options.transfer == Transfer::kPeers             ? 0
+                 : options.transfer == Transfer::kParameterServer ? 1
+                                                                  : options.servers;
+  if (!call.blocks) return spec;
+  spec.slots = call.blocks->slots;
+  spec.blockBytes = call.blocks->bytes;
+  return spec;
 }
 
 [[noreturn]] void RefuseServed(const std::string& transfer) {
@@ -146,6 +164,8 @@ std::optional<CollectiveAlgorithm> ParseAlgorithm(std::string_view text, std::st
           "; its sums change what is trained: it carries only schemes that encode sums at every "
           "hop "
           "(reduction=ring, reduction=butterfly)";
+    } else if (fabric::CanCarry(algorithm, Payload::BlockSum)) {
+      allowed += "; it carries only schemes that send blocks (omnireduce), and all of these";
     } else if (fabric::CanCarry(algorithm, Payload::RequantisedSum)) {
       allowed +=
           "; its sums change what is trained: it carries only schemes that quantise sums again "
@@ -185,6 +205,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   spec.root = call.root;
   spec.bytes = call.bytes;
   const Payload payload = PayloadOf(call);
+  if (payload == Payload::BlockSum) return BlocksOf(options, call, elements);
   if (options.transfer != Transfer::kPeers) {
     if (payload == Payload::HopSum) {
       throw Error("network.aggregation", "parameter-server",

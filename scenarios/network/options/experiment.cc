@@ -168,6 +168,23 @@ void CheckExchange(const Experiment& e) {
   }
 }
 
+// Checks the options of block-sparse sums, which other algorithms refuse.
+void CheckBlocks(const Experiment& e) {
+  if (e.algorithm == CollectiveAlgorithm::BlockSparse) {
+    if (*e.options.block_bytes >= 1 && *e.options.block_bytes <= INT32_MAX) return;
+    throw Error("--block-bytes", e.options.block_bytes.text(), "1 byte to 2 GB");
+  }
+  const ExperimentOptions defaults;
+  for (const char* unread : {"aggregators", "slots", "block-bytes"}) {
+    const Option<ExperimentOptions>& row =
+        OptionNamed(ExperimentRows(), unread, OptionNames::kFlags, "--collective");
+    if (row.get(e.options) == row.get(defaults)) continue;
+    throw Error(
+        row.flag, row.get(e.options),
+        "nothing beside --collective=" + e.options.collective.text() + "; block-sparse reads it");
+  }
+}
+
 // Reads the length of a run of endless flows. Analytic fidelity is left out unless the user asked
 // for it.
 void ReadDuration(Experiment& e) {
@@ -254,6 +271,7 @@ Experiment ParseExperiment(const ExperimentOptions& options,
   e.algorithm = *options.collective;
   ReadMatrix(e);
   CheckExchange(e);
+  CheckBlocks(e);
   ParseInteger(std::to_string(options.root), "--root", 0, e.Workers() - 1);
   CheckChannels(e);
   fabric::MakeStragglers(options.stragglers)->Factors(e.Workers(), e.network.seed, 0);
@@ -267,6 +285,9 @@ NetworkRequest NetworkFor(const Experiment& experiment, CollectiveAlgorithm algo
   if (algorithm == CollectiveAlgorithm::ParameterServer) request.placement.servers = 1;
   if (algorithm == CollectiveAlgorithm::ShardedParameterServer) {
     request.placement.servers = experiment.options.servers;
+  }
+  if (algorithm == CollectiveAlgorithm::BlockSparse) {
+    request.placement.servers = experiment.options.aggregators;
   }
   request.placement.aggregation = fabric::AggregationOf(algorithm);
   request.placement.node = experiment.options.group;
@@ -285,7 +306,12 @@ fabric::CollectiveSpec SpecOf(const Experiment& e, CollectiveAlgorithm algorithm
   spec.root = e.options.root;
   spec.bytes = parts(e.bytes);
   spec.pullBytes = part(PullBytes(e));
-  spec.servers = std::max<int>(1, static_cast<int>(network.placement.servers.size()));
+  const bool blocks = algorithm == CollectiveAlgorithm::BlockSparse;
+  spec.servers = std::max<int>(blocks ? 0 : 1, static_cast<int>(network.placement.servers.size()));
+  if (blocks) {
+    spec.slots = e.options.slots;
+    spec.blockBytes = *e.options.block_bytes;
+  }
   spec.group = network.placement.node;
   spec.sumBytes = parts(SumBytes(e, algorithm));
   if (algorithm == CollectiveAlgorithm::AllToAllV) {

@@ -103,8 +103,8 @@ OptionTable<ExperimentOptions> OptionsOfCollective() {
                                             "place servers on the workers' hosts"),
       Text<&ExperimentOptions::pull_bytes>(
           "pull-bytes", "--pull-bytes", "BYTES",
-          "bytes that each worker pulls from the servers (default: the largest message; with "
-          "--density the union of the messages)"),
+          "bytes that each worker pulls from the servers or aggregators (default: the largest "
+          "message; with --density the union of the messages)"),
       Text<&ExperimentOptions::sum_bytes>(
           "sum-bytes", "--sum-bytes", "BYTES[,...]",
           "bytes of summed messages; sparse-tree: of 2, 4, 8, ... messages; "
@@ -116,7 +116,17 @@ OptionTable<ExperimentOptions> OptionsOfCollective() {
       Integer<&ExperimentOptions::window, 1, 65536>(
           "window", "--window",
           "number of flows that a sender has in flight at once, for direct algorithms, sharded "
-          "servers and in-network"),
+          "servers, in-network and block-sparse"),
+      Integer<&ExperimentOptions::aggregators, 0, 65535>(
+          "aggregators", "--aggregators",
+          "number of aggregators of block-sparse; 0: each worker is one") |
+          kUnrecorded,
+      Integer<&ExperimentOptions::slots, 1, 1 << 20>(
+          "slots", "--slots", "number of blocks that an aggregator of block-sparse sums at once") |
+          kUnrecorded,
+      Text<&ExperimentOptions::block_bytes>("block-bytes", "--block-bytes", "BYTES",
+                                            "bytes of a block of block-sparse, with its offset") |
+          kUnrecorded,
       Integer<&ExperimentOptions::root, 0, 65535>("root", "--root",
                                                   "index of the worker that broadcasts"),
       Text<&ExperimentOptions::compute>("compute", "--compute", "TIME",

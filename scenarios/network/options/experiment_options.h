@@ -46,6 +46,9 @@ struct ExperimentOptions : FabricOptions {
   Parsed<ListOf<ParseBytes>> sum_bytes = "";  // empty: the same
   Size piece_bytes = "0";                     // 0: about 16 pieces
   int window = 64;
+  int aggregators = 0;  // of block-sparse sums; 0: the workers
+  int64_t slots = 256;  // blocks that one sums at once
+  Size block_bytes = "1028B";
   int root = 0;
   Time compute = "0ns";
   std::string stragglers = "none";

@@ -172,7 +172,10 @@ SectionResult ValidateCollectives(const SectionRun& run) {
   result.csv.rows = ForkRows(run, NamesOf(cases), [&](int i) { return CollectiveRow(cases[i]); });
   for (const ValidationRow& row : result.csv.rows) {
     // The closed forms of these algorithms are estimates.
-    if (row[0].starts_with("double-tree") || row[0].starts_with("nvls")) continue;
+    if (row[0].starts_with("double-tree") || row[0].starts_with("nvls") ||
+        row[0].starts_with("block-sparse")) {
+      continue;
+    }
     result.Expect(std::abs(std::stod(row[2])) <= 0.1,
                   "collectives: " + row[0] + ": analytic is off by " + row[2] + " %");
     for (const int column : {3, 4}) {

@@ -61,6 +61,7 @@ const std::vector<Case>& Cases() {
                                           {"oktopk", {0.1, 0.02, 1}},
                                           {"oktopk:thresholds=2,regions=3,decay=0.5", {0.1, 0.02}},
                                           {"blocks:block=16", {0.1, 1, 0.4}},
+                                          {"omnireduce:block=16", {1, 0.1, 1, 0.4}},
                                           {"onebit-adam:warmup=1", {1}},
                                           {"eden", {1, 4, 2}},
                                           {"eden:rotation=own", {1, 4, 2}},

@@ -300,8 +300,24 @@ TEST(Clock, CallsTravelAsTheOptionsSay) {
               CollectiveOf({.transfer = Transfer::kParameterServer}, exchange, 100);
             }).find("collective"),
             std::string::npos);
+  // Blocks travel to the workers, or to servers in their place.
+  SentCall blocks;
+  blocks.collective = Collective::kBlockSparse;
+  blocks.bytes = {2056, 1028};
+  blocks.pull = 3084;
+  blocks.blocks = BlockStream{.bytes = 1028, .slots = 2};
+  fabric::CollectiveSpec streamed = CollectiveOf(options, blocks, 100);
+  EXPECT_EQ(streamed.algorithm, CollectiveAlgorithm::BlockSparse);
+  EXPECT_EQ(streamed.servers, 0);
+  EXPECT_EQ(streamed.slots, 2);
+  EXPECT_EQ(streamed.blockBytes, 1028);
+  EXPECT_EQ(fabric::BytesReceived(streamed), (std::vector<int64_t>{1542 + 514, 1542 + 1028}));
+  streamed = CollectiveOf({.transfer = Transfer::kParameterServer}, blocks, 100);
+  EXPECT_EQ(streamed.servers, 1);
+  EXPECT_EQ(fabric::BytesReceived(streamed), std::vector<int64_t>(2, 3084));
   options.transfer = Transfer::kShardedParameterServer;
   options.servers = 3;
+  EXPECT_EQ(CollectiveOf(options, blocks, 100).servers, 3);
   EXPECT_EQ(algorithms(), std::vector(3, CollectiveAlgorithm::ShardedParameterServer));
 }
 

@@ -9,7 +9,7 @@
 
 namespace legacy {
 
-// Returns a step of two workers with one bucket of two layers and three collective calls, the
+// Returns a step of two workers with one bucket of two layers and four collective calls, the
 // second of `bytes`.
 inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   StepWork work;
@@ -31,7 +31,13 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   third.collective = Collective::kAllToAll;
   third.bytes = {7, 3};
   third.pair_bytes = {2, 5, 3, 0};
-  work.buckets = {{{1, 0}, 30, {first, second, third}}};
+  SentCall fourth;
+  fourth.collective = Collective::kBlockSparse;
+  fourth.reduction = Reduction::kSum;
+  fourth.bytes = {44, 20};
+  fourth.pull = 44;
+  fourth.blocks = BlockStream{.bytes = 20, .slots = 3};
+  work.buckets = {{{1, 0}, 30, {first, second, third, fourth}}};
   return work;
 }
 
