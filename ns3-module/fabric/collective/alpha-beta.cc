@@ -1,8 +1,8 @@
 #include "alpha-beta.h"
 
 #include "base/error.h"
-#include "block-plan.h"
 #include "fabric/engine/flow-path.h"
+#include "pieces.h"
 
 #include <algorithm>
 

@@ -1,7 +1,7 @@
 // Checks of the settings of a collective: bytes, sums, pairs, parents, and what its algorithm
 // supports.
-#include "check-range.h"
 #include "collective.h"
+#include "fabric/engine/check-range.h"
 #include "hop-plan.h"
 
 #include <algorithm>

@@ -144,7 +144,7 @@ struct CollectiveSpec
     /// Parameter servers: bytes sent to each worker. Block-sparse: those of the sum, which has the
     /// blocks that any worker has.
     int64_t pullBytes = 0;
-    TimeNs serve = 0;      ///< parameter servers: time between the last push and the first pull
+    TimeNs serve = 0; ///< parameter servers: time between the last push and the first pull
     /// Sharded parameter server: endpoints N .. N + servers - 1, or with `members` root ..
     /// root + servers - 1. Block-sparse: the aggregators, at the same endpoints; 0: each worker is
     /// one.
@@ -182,11 +182,11 @@ struct CollectiveSpec
     /// (of `group` workers) that is on the destination's rail. That worker joins the messages of
     /// its node to one destination.
     bool relays = false;
-    /// Pipelined algorithms (double tree, in-network, NVLS, block-sparse): bytes of a piece. 0: about 16 pieces,
-    /// of 16 KiB to 1 MiB.
+    /// Pipelined algorithms (double tree, in-network, NVLS, block-sparse): bytes of a piece. 0:
+    /// about 16 pieces, of 16 KiB to 1 MiB.
     int64_t pieceBytes = 0;
-    /// Direct algorithms, sharded parameter server, in-network, block-sparse: flows that a sender starts before
-    /// the first of them has arrived, so that N^2 flows are never in flight at once.
+    /// Direct algorithms, sharded parameter server, in-network, block-sparse: flows that a sender
+    /// starts before the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
 };
 

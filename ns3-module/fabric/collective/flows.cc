@@ -1,5 +1,4 @@
 // The number of flows of a collective, computed without running it.
-#include "block-plan.h"
 #include "collective.h"
 #include "double-tree.h"
 #include "hop-plan.h"

@@ -1,5 +1,5 @@
 // Checks of the values of a step plan.
-#include "fabric/collective/check-range.h"
+#include "fabric/engine/check-range.h"
 #include "plan-index.h"
 
 #include <algorithm>
