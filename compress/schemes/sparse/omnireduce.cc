@@ -83,7 +83,8 @@ CollectiveCall OmniReduceStep::Call(int64_t sent, int64_t sum, int64_t sum_bytes
   call.decode = {{.kernel = "accumulate", .elements = sent, .launches = active_}, {"copy", sum}};
   AddWork(Moved(int64_t{sizeof(float)} * (layout_.numel - sum)), call.decode);
   call.pull = sum_bytes;
-  call.blocks = BlockStream{.bytes = kBlockOffsetBytes + int64_t{sizeof(float)} * layout_.block,
+  // Those of all units, which share slots.
+  call.blocks = BlockStream{.bytes = kBlockOffsetBytes + int64_t{sizeof(float)} * options_.block,
                             .slots = options_.slots};
   return call;
 }

@@ -214,7 +214,7 @@ TEST(OmniReduce, ChargesWhatMessagesHave) {
   EXPECT_EQ(result.call.blocks, (BlockStream{.bytes = 1028, .slots = 256}));
   const auto other = MakeScheme("omnireduce:block=8,slots=3")->Open(test::MakeUnit(5), 4);
   other->Begin(StepOf(0, 1));
-  EXPECT_EQ(other->NextCall()->blocks, (BlockStream{.bytes = 24, .slots = 3}));
+  EXPECT_EQ(other->NextCall()->blocks, (BlockStream{.bytes = 36, .slots = 3}));
 }
 
 // Bytes that no encoder writes change nothing.

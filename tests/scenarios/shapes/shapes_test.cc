@@ -315,6 +315,25 @@ TEST(DrawnExchange, SendsPartsOfAllToAlls) {
   EXPECT_GE(exchanges, 8);
 }
 
+// Sums of blocks have as many as independent workers would send.
+TEST(DrawnExchange, JoinsBlocksOfIndependentWorkers) {
+  const auto scheme = MakeScheme("omnireduce:block=8");
+  const ModelShape shape = Small();
+  for (const double density : {0.05, 1.0}) {
+    DrawnExchange drawn(*scheme, shape.layers, 4, {.text = "gaussian", .steps = 1});
+    const std::vector<double> parameters(shape.layers.size(), density);
+    drawn.Begin({.info = {.seed = 1, .step = 0}, .parameters = parameters, .candidates = {}});
+    drawn.Encode(0, nullptr);
+    drawn.Finish(nullptr);
+    const SentCall call = drawn.Calls(0).front();
+    EXPECT_EQ(call.collective, Collective::kBlockSparse);
+    const auto expected = scheme->ExpectedCalls(shape.layers[0], density, 4, {});
+    EXPECT_EQ(call.pull, expected->front().call.pull);
+    EXPECT_GE(*call.pull, call.bytes[0]);
+    EXPECT_EQ(*call.pull == call.bytes[0], density == 1);
+  }
+}
+
 TEST(DrawnTraining, ClipsDrawnGradientsAndChargesForIt) {
   const ModelShape shape = Small();
   const auto step = [&](const std::string& text) {
