@@ -173,38 +173,6 @@ TEST(HopsTime, ComputingDelaysTheNextHop) {
   }
 }
 
-// The form is an estimate: workers that aggregate share their NICs between both directions.
-TEST(BlockSparseTime, IsAboutTheEnginesTime) {
-  for (const char* preset : {"datacenter", "wan"}) {
-    for (const int workers : {2, 3, 8, 16}) {
-      const Star star(workers, 10'000'000'000, MakeTransport(preset));
-      for (const int servers : {0, 1, 4}) {
-        for (const int64_t slots : {4, 64, 4096}) {
-          for (const int64_t bytes : {1'000, 100'000, 4'000'000}) {
-            CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::BlockSparse, star, 0);
-            spec.bytes.assign(workers, bytes);
-            spec.pullBytes = 2 * bytes;
-            spec.servers = servers;
-            spec.slots = slots;
-            spec.pieceBytes = 0;
-            const auto form =
-                static_cast<double>(ClosedFormTime(spec, star.path, star.request.transport));
-            const std::string what = std::string(preset) + " " + std::to_string(workers) + " " +
-                                     std::to_string(servers) + " " + std::to_string(slots) + " " +
-                                     std::to_string(bytes);
-            const double analytic = static_cast<double>(star.Run(spec).total) / form;
-            EXPECT_GE(analytic, 0.7) << what;
-            EXPECT_LE(analytic, 1.1) << what;
-            const double flow = static_cast<double>(star.Run(spec, MakeFlowEngine).total) / form;
-            EXPECT_GE(flow, 0.7) << what;
-            EXPECT_LE(flow, 1.1) << what;
-          }
-        }
-      }
-    }
-  }
-}
-
 TEST(HopsTime, SlicesOverlapTransferAndComputing) {
   const Star star(4, 1'000'000'000, Transport());
   CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::HopRingAllReduce, star, 25'000);
