@@ -259,7 +259,7 @@ class ExchangeTest(unittest.TestCase):
             exchange.open("topk@1%", LAYERS, 2, parameter=0.1)
         with self.assertRaisesRegex(legacy.Error, "not encoded again at every hop"):
             exchange.open("mx:reduction=ring", LAYERS, 2)
-        with self.assertRaisesRegex(legacy.Error, "needs no all-to-all"):
+        with self.assertRaisesRegex(legacy.Error, "nor aggregators of blocks"):
             exchange.open("oktopk", LAYERS, 2)
         with self.assertRaisesRegex(legacy.Error, "unit: got 'layer'; allowed: parameter, bucket"):
             exchange.open("topk@1%", LAYERS, 2, unit="layer")
