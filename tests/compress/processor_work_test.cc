@@ -9,9 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "compress/codecs/quantiser_codec.h"
+#include "compress/cpu/vector.h"
 #include "compress/exchange.h"
 #include "compress/kernel_costs.h"
 #include "compress/policy.h"
+#include "compress/schemes/hops/quantised_hops.h"
 #include "tests/compress/counted_memory.h"
 #include "tests/compress/test_data.h"
 
@@ -126,11 +129,49 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
       {"terngrad-shared", false, 14.3,
        "a pass looks for what is not finite; two more take sums; codes are bytes first"});
   ExpectEncoding({"variance:alpha=4", true, 4, finite});
+  for (const bool feedback : {false, true}) {
+    ExpectEncoding({"omnireduce", feedback, 4, finite});
+    ExpectEncoding({"omnireduce:block=1024", feedback, 4, finite});
+    ExpectEncoding({"arc", feedback, 4, finite});
+  }
+  ExpectEncoding({"oktopk", false, 4, finite});
   const char* const bytes = "a pass looks for what is too large; codes are bytes first";
   for (const bool feedback : {false, true}) {
     ExpectEncoding({"eden", feedback, feedback ? 8.0 : 7.0, bytes});
     ExpectEncoding({"thc", feedback, feedback ? 8.0 : 7.0, bytes});
   }
+}
+
+// Checks a hop over all values: the payload is decoded, the worker's own values are added, and the
+// sum is encoded again.
+void ExpectHop(const Case& one, double parameter) {
+  const auto codec = MakeCodec(one.scheme);
+  const CodecContext context = {.unit = 0, .parameter = parameter, .random = {}};
+  const Hops hops =
+      QuantisedHops(*codec, kNumel, parameter, HopOrder::kRing, /*workers=*/1, kNumel);
+  const auto& quantiser = static_cast<const QuantiserCodec&>(*codec).quantiser();
+  const test::CountedProcessor processor;
+  const std::vector<float>& own = Gradient(0);
+  const Message message = codec->Encode(own, context);
+  const std::vector<ByteSpan> messages = {message.bytes};
+  const QuantiserHops coder(quantiser, context, kNumel, messages);
+  const HopRange all = {0, kNumel};
+  const Bytes payload = coder.Encode(0, 0, all, own);
+  std::vector<float> sums(kNumel);
+  test::CountedMemory::Take();
+  coder.Decode(payload, all, sums);
+  cpu::Add(own, sums);
+  const Bytes next = coder.Encode(0, 0, all, sums);
+  ExpectCharged("hop", one, test::CountedMemory::Take(), BytesOf(hops.work));
+}
+
+// A kernel holds a partial sum in registers; here it is a vector, which is decoded into, added to,
+// checked and read again.
+TEST(ProcessorWork, HopsMoveWhatIsCharged) {
+  const char* const vector = "the sum is a vector that is decoded into, added to, checked and read";
+  ExpectHop({"mx", false, 22, "codes are bytes first, and the sum is a vector"}, 8);
+  ExpectHop({"maxmin", false, 20, vector}, 4);
+  ExpectHop({"qsgd", false, 20.4, vector}, 4);
 }
 
 void ExpectErrors(const Case& one, const std::vector<double>& parameters) {
