@@ -149,7 +149,7 @@ bool IsDensityOfScenario(const Method& method, const ParameterSpec& spec) {
 // Returns the bytes of a step that method.bytes_of asks for: so many bits a value, or those of
 // another scheme.
 double TargetBytes(const Method& method, VolumeModel model) {
-  if (const auto bits = method.BitsOfValue()) {
+  if (const auto bits = BitsOfValue(method.bytes_of)) {
     return *bits / 8 * static_cast<double>(model.Elements());
   }
   const size_t at = method.bytes_of.find('@');

@@ -179,16 +179,16 @@ std::string PrintScenario(const Scenario& scenario) {
   return std::string(out.c_str()) + "\n";
 }
 
-std::optional<double> Method::BitsOfValue(const std::string& key) const {
-  if (bytes_of.empty() || !std::isdigit(static_cast<unsigned char>(bytes_of[0])) ||
-      !bytes_of.ends_with("bit")) {
+std::optional<double> BitsOfValue(const std::string& text, const std::string& key) {
+  if (text.empty() || !std::isdigit(static_cast<unsigned char>(text[0])) ||
+      !text.ends_with("bit")) {
     return std::nullopt;
   }
-  return ParseNumber(bytes_of.substr(0, bytes_of.size() - 3), key, 0, 32);
+  return ParseNumber(text.substr(0, text.size() - 3), key, 0, 32);
 }
 
 std::string Method::BytesText() const {
-  const std::optional<double> bits = BitsOfValue();
+  const std::optional<double> bits = BitsOfValue(bytes_of);
   if (!bits) return "as many bytes as " + bytes_of;
   return FormatNumber(*bits) + (*bits == 1 ? " bit" : " bits") + " a value";
 }
@@ -214,15 +214,14 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
   }
   if (at == std::string::npos) return method;
   const std::string text = name.substr(at + 1);
-  method.bytes_of = text;
-  if (method.BitsOfValue("compression.policies: " + name)) {
+  if (BitsOfValue(text, "compression.policies: " + name)) {
     if (parameter == ParameterKind::kNone) {
       throw Error("compression.policies", name,
                   method.scheme + ", which has no parameter to solve");
     }
+    method.bytes_of = text;
     return method;
   }
-  method.bytes_of.clear();
   if (parameter == ParameterKind::kDensity) RefuseBareOne(text, "compression.policies: " + name);
   method.parameter = text.find('%') != std::string::npos
                          ? ParseFraction(text, "compression.policies")

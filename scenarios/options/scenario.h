@@ -46,8 +46,8 @@ struct Method {
   // legacy-*: "10%,0.5%/1%,0.05%"; "": the scenario's, else solved.
   std::string legacy_schedule = {};
   bool reversed = false;  // a control: tight phases first; legacy-layer: small layers tight
-  // What this method sends as many bytes as: a scheme with its parameter, "fft@0.85", or so many
-  // bits for each value, "4bit".
+  // Says how many bytes this method sends: those of a scheme with its parameter, "fft@0.85", or so
+  // many bits for each value, "4bit".
   std::string bytes_of = {};
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
@@ -58,11 +58,13 @@ struct Method {
 
   // True where workers train models of their own.
   bool Local() const { return local_steps > 1 || outer->has_value(); }
-  // Returns the number of bits for each value where bytes_of has one. Throws Error naming `key`.
-  std::optional<double> BitsOfValue(const std::string& key = "bytes_of") const;
   // Returns bytes_of in words: "as many bytes as fft@0.85", "4 bits a value".
   std::string BytesText() const;
 };
+
+// Returns the bits for each value that a text such as "4bit" asks for; nothing for texts of another
+// form. Throws Error naming `key` if they are out of range.
+std::optional<double> BitsOfValue(const std::string& text, const std::string& key = "bytes_of");
 
 // A Scenario has every option of a run.
 struct Scenario : FabricOptions {

@@ -40,7 +40,7 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
                                                            : ParseNumber(text, key, 0, 1e9);
   } else if (field == "bytes_of") {
     method.bytes_of = text;
-    method.BitsOfValue(key);
+    BitsOfValue(text, key);
   } else if (field == "levels") {
     method.legacy_schedule = text;
   } else if (field == "local_steps") {

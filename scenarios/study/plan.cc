@@ -65,8 +65,9 @@ void KeepOneMethod(Scenario& scenario) {
   scenario.methods = std::move(kept);
 }
 
-// Returns true if the messages of the point's method have a parameter server to answer them.
+// Returns true if the point's method needs the parameter server that the point has.
 bool NeedsServer(const Scenario& scenario) {
+  if (*scenario.aggregation != Transfer::kParameterServer) return false;
   const Method method = FindMethod(scenario, scenario.policies.front());
   return MakeScheme(SchemeText(method, scenario))->Traits().needs_server;
 }

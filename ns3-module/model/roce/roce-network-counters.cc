@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: GPL-2.0-only
  */
-// What is told and counted of a network, and how it begins another run.
+// These functions read what a network has counted, and begin another run of it.
 #include "roce-network.h"
 
 #include <algorithm>

@@ -62,7 +62,7 @@ TEST(Presets, OptionsOverrideThem) {
   EXPECT_EQ(PresetText(Scenario()), "");
 }
 
-// Of another scheme, as FFT's control has, or of so many bits a value.
+// A method may have the bytes of another scheme, as FFT's control has, or so many bits a value.
 TEST(Methods, OfEqualBytes) {
   const auto units = test::ResNet18(10);
   const Scenario scenario = ReadText("methods: {signs: {scheme: topk, bytes_of: onebit}}\n");
