@@ -85,7 +85,9 @@ endif()
 
 # Data sets: digests, images, and downloads.
 if(LEGACY_PROGRAMS OR LEGACY_TORCH)
-  find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+  # Nettle and not OpenSSL 3, whose licence (Apache-2.0) and that of ns-3 exclude each other.
+  find_path(LEGACY_NETTLE_INCLUDE nettle/nettle-meta.h REQUIRED)
+  find_library(LEGACY_NETTLE nettle REQUIRED)
   find_package(JPEG REQUIRED)
   find_package(PNG REQUIRED)
   # Crops are decoded alone, which libjpeg cannot do and libjpeg-turbo can.

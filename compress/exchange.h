@@ -27,9 +27,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/codec.h"
 #include "compress/message.h"
-#include "compress/state.h"
 #include "compress/unit.h"
 
 namespace legacy {

@@ -19,10 +19,9 @@
 #include <string>
 #include <vector>
 
-namespace legacy {
+#include "base/bytes.h"
 
-using Bytes = std::vector<std::byte>;
-using ByteSpan = std::span<const std::byte>;
+namespace legacy {
 
 // The bytes that are sent.
 struct Message {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/files/section_file.h"
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

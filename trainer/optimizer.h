@@ -38,7 +38,7 @@
 #include <string>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "trainer/cuda/sgd_rule.h"
 
 namespace legacy {

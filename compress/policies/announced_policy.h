@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/policies/parameter_grid.h"
 #include "compress/policy.h"
-#include "compress/state.h"
 
 namespace legacy {
 

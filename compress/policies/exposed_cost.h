@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/policies/knapsack.h"
-#include "compress/state.h"
 
 namespace legacy {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "compress/unit.h"
 
 namespace legacy {

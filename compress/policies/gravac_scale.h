@@ -20,7 +20,7 @@
 #include <map>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

@@ -27,10 +27,10 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/state.h"
 #include "compress/checks.h"
 #include "compress/cpu/vector.h"
 #include "compress/policies/policy_options.h"
-#include "compress/state.h"
 
 namespace legacy {
 namespace {

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/state.h"
 #include "compress/schemes/codec_exchange.h"
 #include "compress/schemes/wrapped_scheme.h"
-#include "compress/state.h"
 
 namespace legacy {
 namespace {

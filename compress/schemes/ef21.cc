@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/state.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/exchange_base.h"
 #include "compress/schemes/wrapped_scheme.h"
-#include "compress/state.h"
 
 namespace legacy {
 namespace {

@@ -19,9 +19,9 @@
 #include <span>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/codec.h"
 #include "compress/cpu/momentum_rule.h"
-#include "compress/state.h"
 
 namespace legacy {
 

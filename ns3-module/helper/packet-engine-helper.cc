@@ -288,12 +288,20 @@ std::unique_ptr<Engine> MakePacketEngine(const EngineRequest& request)
 
 EngineFactory MakePacketEngineFactory(const PacketOutputs& outputs)
 {
-    packet::CheckOutputs(outputs);
+    CheckPacketOutputs(outputs);
     return [outputs, engines = std::make_shared<int>(0)](const EngineRequest& request)
-    {
-        const PacketOutputs numbered = packet::NumberOutputs(outputs, ++*engines);
-        return std::make_unique<packet::OwningEngine>(request, numbered);
-    };
+    { return MakeNumberedPacketEngine(request, outputs, ++*engines); };
+}
+
+void CheckPacketOutputs(const PacketOutputs& outputs)
+{
+    packet::CheckOutputs(outputs);
+}
+
+std::unique_ptr<Engine>
+MakeNumberedPacketEngine(const EngineRequest& request, const PacketOutputs& outputs, int number)
+{
+    return std::make_unique<packet::OwningEngine>(request, packet::NumberOutputs(outputs, number));
 }
 
 } // namespace fabric

@@ -54,6 +54,21 @@ struct PacketOutputs
  */
 EngineFactory MakePacketEngineFactory(const PacketOutputs& outputs);
 
+/// Throws Error as MakePacketEngineFactory does. Leaves no file behind.
+void CheckPacketOutputs(const PacketOutputs& outputs);
+
+/**
+ * \ingroup legacy
+ * Makes one of the engines of MakePacketEngineFactory.
+ *
+ * \param request what to simulate
+ * \param outputs files to write, which were checked
+ * \param number of the engine; the first is 1
+ * \return a fresh engine
+ */
+std::unique_ptr<Engine>
+MakeNumberedPacketEngine(const EngineRequest& request, const PacketOutputs& outputs, int number);
+
 } // namespace fabric
 } // namespace legacy
 

@@ -11,10 +11,10 @@
 #include <thread>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/files/own_file.h"
 #include "base/files/whole_file.h"
-#include "scenarios/checkpoint/archive.h"
 
 namespace legacy {
 namespace {

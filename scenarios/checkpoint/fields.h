@@ -1,90 +1,15 @@
 // The fields of values that checkpoints and journals hold (archive.h). A binding has as many names
-// as its struct has members, so that a new member is an error here until it is written too.
+// as its struct has members, so that a new member is an error here until it is written too. Those
+// of the fabric are in ns3-module/wire/fields.h.
 #pragma once
 
+#include "base/archive.h"
 #include "compress/decision.h"
 #include "compress/exchange.h"
-#include "ns3-module/fabric/step/step.h"
-#include "scenarios/checkpoint/archive.h"
+#include "ns3-module/wire/fields.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/step_work.h"
 #include "trainer/step_source.h"
-
-namespace legacy::fabric {
-
-template <class Archive>
-void Fields(Archive& archive, RoceCounters& c) {
-  auto& [cnps, naks, resent, reordered, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom] = c;
-  archive(cnps, naks, resent, reordered, watchdogDrops, maxBuffer, bufferBytes, maxHeadroom);
-}
-
-template <class Archive>
-void Fields(Archive& archive, SkipCounters& c) {
-  auto& [bytes, skippedBytes, checked, difference, largest] = c;
-  archive(bytes, skippedBytes, checked, difference, largest);
-}
-
-template <class Archive>
-void Fields(Archive& archive, EngineCounters& c) {
-  auto& [events, packets, flows, retransmitTimeouts, rateFloors, roce, skipped] = c;
-  archive(events, packets, flows, retransmitTimeouts, rateFloors, roce, skipped);
-}
-
-template <class Archive>
-void Fields(Archive& archive, LinkCounters& c) {
-  auto& [bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak, pauses, paused,
-         pauseRoot] = c;
-  archive(bytes, backgroundBytes, packets, drops, marks, maxQueueBytes, busy, peak, pauses, paused,
-          pauseRoot);
-}
-
-template <class Archive>
-void Fields(Archive& archive, HopSlice& s) {
-  auto& [payload, headers] = s;
-  archive(payload, headers);
-}
-
-template <class Archive>
-void Fields(Archive& archive, HopTimes& h) {
-  auto& [launch, pace, factors] = h;
-  archive(launch, pace, factors);
-}
-
-template <class Archive>
-void Fields(Archive& archive, CollectiveSpec& c) {
-  auto& [algorithm, root, bytes, members, pullBytes, serve, servers, slots, blockBytes, group,
-         channels, protocol, gpus, pace, sumBytes, slices, hops, parents, firstAggregator,
-         pairBytes, order, relays, pieceBytes, window] = c;
-  archive(algorithm, root, bytes, members, pullBytes, serve, servers, slots, blockBytes, group,
-          channels, protocol, gpus, pace.inside, pace.across, sumBytes, slices, hops, parents,
-          firstAggregator, pairBytes, order, relays, pieceBytes, window);
-}
-
-template <class Archive>
-void Fields(Archive& archive, CallTraffic& c) {
-  auto& [collective, computeBefore] = c;
-  archive(collective, computeBefore);
-}
-
-template <class Archive>
-void Fields(Archive& archive, BucketTraffic& b) {
-  auto& [ready, calls, decode] = b;
-  archive(ready, calls, decode);
-}
-
-template <class Archive>
-void Fields(Archive& archive, StepTraffic& t) {
-  auto& [workers, deviceFree, buckets, contention] = t;
-  archive(workers, deviceFree, buckets, contention);
-}
-
-template <class Archive>
-void Fields(Archive& archive, StepSimulator::State& s) {
-  auto& [fresh, memoised, totals, known] = s;
-  archive(fresh, memoised, totals, known);
-}
-
-}  // namespace legacy::fabric
 
 namespace legacy {
 

@@ -14,7 +14,7 @@
 
 #include "analysis/rows.h"
 #include "base/metric.h"
-#include "compress/state.h"
+#include "base/state.h"
 #include "compress/unit.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/plan_request.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/error.h"
-#include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/fields.h"
 
 namespace legacy {

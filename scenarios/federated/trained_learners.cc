@@ -12,10 +12,10 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/parse.h"
 #include "base/units.h"
-#include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/federated/client_clock.h"
 #include "scenarios/federated/learner.h"

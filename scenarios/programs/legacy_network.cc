@@ -6,6 +6,9 @@
 #include "scenarios/network/validation/validation.h"
 #include "scenarios/programs/network_command_line.h"
 #include "scenarios/published/whole_steps.h"
+#ifdef LEGACY_WITH_NS3
+#include "scenarios/network/validation/validation_ns3.h"
+#endif
 
 namespace {
 
@@ -27,6 +30,9 @@ int Run(const legacy::ValidationOptions& options) {
 
 int main(int argc, char** argv) {
   legacy::RunProgram("legacy-network", [&] {
+#ifdef LEGACY_WITH_NS3
+    legacy::UseNs3();
+#endif
     legacy::AddValidationSection("whole-steps", legacy::ValidateWholeSteps);
     const legacy::NetworkCommandLine line = legacy::ParseNetworkCommandLine(argc, argv);
     if (line.exit) return *line.exit;

@@ -11,7 +11,7 @@
 #include <string>
 
 #include "analysis/run_directory.h"
-#include "compress/state.h"
+#include "base/state.h"
 #include "ns3-module/fabric/step/step.h"
 #include "scenarios/network/device_times.h"
 #include "scenarios/network/trace.h"

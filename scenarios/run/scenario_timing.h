@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "analysis/run_directory.h"
-#include "compress/state.h"
+#include "base/state.h"
 #include "ns3-module/fabric/step/step.h"
 #include "ns3-module/fabric/step/straggler.h"
 #include "ns3-module/fabric/step/synchronisation.h"

@@ -5,12 +5,14 @@
 #include <cstdio>
 #include <iterator>
 #include <optional>
+#include <thread>
 
 #include "analysis/run_directory.h"
 #include "base/files/json.h"
 #include "base/files/own_file.h"
 #include "base/programs/patience.h"
 #include "base/programs/program.h"
+#include "scenarios/network/engines/engines.h"
 #include "scenarios/run/fidelity_choice.h"
 #include "scenarios/run/fill_run.h"
 #include "scenarios/run/further_networks.h"
@@ -151,8 +153,17 @@ TimedEverywhere::TimedEverywhere(std::span<const TimedNetwork> timed_networks, P
           layer_numels) {}
 
 void TimedEverywhere::Step(const StepWork& work, const StepStart& start, const StepFacts& facts) {
-  timed_.front().Step(work, start, facts);
-  for (size_t i = 1; i < timed_.size(); ++i) timed_[i].Step(work, timed_[i].Start(), facts);
+  const auto step = [&](int64_t i, int /*thread*/) {
+    timed_[i].Step(work, i == 0 ? start : timed_[i].Start(), facts);
+  };
+  const auto count = static_cast<int64_t>(timed_.size());
+  if (pool_ == nullptr && count > 1 && timed_networks_.front().timing->Packets() &&
+      PacketsRunAtOnce()) {
+    const auto cores = static_cast<int64_t>(std::thread::hardware_concurrency());
+    pool_ = std::make_unique<WorkerPool>(static_cast<int>(std::clamp<int64_t>(cores, 1, count)));
+  }
+  if (pool_) return pool_->ForEach(count, step);
+  for (int64_t i = 0; i < count; ++i) step(i, 0);
 }
 
 void TimedEverywhere::Evaluated(double loss, const std::vector<double>& metrics) {

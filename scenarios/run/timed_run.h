@@ -21,6 +21,7 @@
 #include "scenarios/run/progress.h"
 #include "scenarios/run/timed_training.h"
 #include "scenarios/run/trainings.h"
+#include "trainer/worker_pool.h"
 
 namespace legacy {
 
@@ -62,6 +63,8 @@ class TimedEverywhere {
  private:
   std::span<const TimedNetwork> timed_networks_;
   std::vector<TimedTraining> timed_;
+  // The threads that wait for packets of several networks at once; null: there are none.
+  std::unique_ptr<WorkerPool> pool_;
 };
 
 // A RunPlace is where a run writes.

@@ -3,9 +3,9 @@
 #include <limits>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "compress/state_section.h"
-#include "scenarios/checkpoint/archive.h"
 #include "trainer/update_work.h"
 
 namespace legacy {

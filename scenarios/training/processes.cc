@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/archive.h"
 #include "base/error.h"
-#include "scenarios/checkpoint/archive.h"
 
 namespace legacy {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/training/step_sources.h"

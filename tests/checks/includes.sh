@@ -30,13 +30,16 @@ status=0
       "files/(csv_file|plain_file|text_file|yaml_text))[.]h$"
     rule("ns3-module/fabric", "^(" core "|fabric/)")
     rule("ns3-module", "^(" core "|(fabric|model|helper|test|ns3)/)", 0, 1)
+    rule("ns3-module/wire", "^(base|fabric|wire)/")
+    rule("ns3-module/program", "^(base|fabric|helper|wire)/")
     rule("trainer", "^(base|compress|" fabric "|trainer)/")
     rule("trainer/torch", "^(base|compress|" fabric "|trainer)/", 1, 0)
     rule("trainer/bench", "^(base|compress|" fabric "|trainer)/", 1, 0)
     rule("trainer/clock", "^(base|compress|" fabric "|trainer/clock)/")
     rule("analysis", "^(analysis|base)/")
-    rule("scenarios", "^(analysis|base|compress|" fabric "|ns3-module/helper|scenarios|trainer)/")
-    rule("scenarios/network", "^(analysis|base|" fabric "|ns3-module/helper|scenarios/network)/")
+    rule("scenarios", "^(analysis|base|compress|" fabric "|ns3-module/wire|scenarios|trainer)/")
+    rule("scenarios/network",
+      "^(analysis|base|" fabric "|ns3-module/(helper|wire)|scenarios/network)/")
     rule("scenarios/codec", "^(analysis|base|compress|" fabric "|scenarios/codec|trainer/clock)/")
     rule("scenarios/http", "^(base|scenarios/http)/")
     rule("scenarios/python", "^(analysis|base|compress|" fabric "|scenarios|trainer)/")
@@ -71,7 +74,7 @@ status=0
     if (name ~ /^ns3\// && !ns3_in[folder]) bad = "ns-3"
     if (name ~ /^(pybind11\/|Python\.h)/ && folder != "scenarios/python") bad = "Python"
     if ($0 ~ /#[ \t]*include[ \t]*"/ && name ~ /\//) {  # not a file of the same folder
-      test = path ~ /^tests\// && name ~ /^(tests|base)\//
+      test = path ~ /^tests\// && name ~ /^(tests|base|ns3-module\/helper)\//
       seen_from = name
       if (folder == "ns3-module" || folder == fabric) sub(/^ns3-module\//, "", seen_from)
       if (!test && seen_from !~ known[folder]) bad = "this header"

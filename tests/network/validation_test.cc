@@ -21,9 +21,16 @@
 #include "scenarios/network/validation/linux_cases.h"
 #include "scenarios/network/validation/validation_sections.h"
 #include "tests/message_of.h"
+#ifdef LEGACY_WITH_NS3
+#include "scenarios/network/validation/validation_ns3.h"
+#endif
 
 namespace legacy::validation_test {
 namespace {
+
+#ifdef LEGACY_WITH_NS3
+[[maybe_unused]] const bool kWithNs3 = (UseNs3(), true);
+#endif
 
 // Runs the sections without showing progress.
 bool RunValidation(const ValidationOptions& options, std::ostream& text) {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/options.h"
-#include "compress/state.h"
 
 namespace legacy {
 

@@ -18,7 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/message.h"
-#include "compress/state.h"
 #include "compress/unit.h"
 #include "compress/work.h"
 #include "trainer/clock/client_work.h"

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/codec.h"
 #include "compress/exchange.h"
-#include "compress/state.h"
 #include "compress/unit.h"
 
 namespace legacy {

@@ -28,6 +28,14 @@ class DeadLink : public Error
     {
     }
 
+    /// The same error, of another process.
+    DeadLink(const std::string& text, int source, int destination)
+        : Error(text),
+          m_source(source),
+          m_destination(destination)
+    {
+    }
+
     int Source() const
     {
         return m_source;

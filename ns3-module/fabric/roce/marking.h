@@ -57,11 +57,24 @@ class EcnProfile
     /// Returns the thresholds of a port of `rate` bit/s.
     EcnThresholds Of(double rate) const;
 
+    template <class Archive>
+    friend void Fields(Archive& archive, EcnProfile& profile)
+    {
+        archive(profile.m_rows);
+    }
+
   private:
     struct Row
     {
         double rate = 0; ///< 0: of all
         EcnThresholds thresholds;
+
+        template <class Archive>
+        friend void Fields(Archive& archive, Row& row)
+        {
+            auto& [least, most, share] = row.thresholds;
+            archive(row.rate, least, most, share);
+        }
     };
 
     static Row ReadRow(const std::string& text, const std::string& option);

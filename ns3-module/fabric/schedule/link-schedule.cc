@@ -369,4 +369,29 @@ uint64_t LinkSchedule::Hash() const
     return hash;
 }
 
+const std::vector<RatePoint>& LinkSchedule::Points() const
+{
+    return m_curve->points;
+}
+
+TimeNs LinkSchedule::Period() const
+{
+    return m_curve->period;
+}
+
+TimeNs LinkSchedule::Offset() const
+{
+    return m_offset;
+}
+
+double LinkSchedule::Scale() const
+{
+    return m_scale;
+}
+
+const std::vector<Outage>& LinkSchedule::Outages() const
+{
+    return m_outages;
+}
+
 } // namespace legacy::fabric

@@ -67,6 +67,14 @@ class LinkSchedule
     /// Returns a number that schedules of equal rates share: a part of a topology's fingerprint.
     uint64_t Hash() const;
 
+    /// Return what the schedule is made of: the points and the period of the curve that its copies
+    /// share, and its own offset, scale and outages.
+    const std::vector<RatePoint>& Points() const;
+    TimeNs Period() const;
+    TimeNs Offset() const;
+    double Scale() const;
+    const std::vector<Outage>& Outages() const;
+
   private:
     struct Curve;
 

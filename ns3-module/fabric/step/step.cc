@@ -109,21 +109,27 @@ StepTiming TimingOf(const DdpPlan& ddp, const StepPlan& plan, const PlanTiming& 
 
 struct StepGraph::Buckets
 {
+    const StepTraffic traffic;
     DdpPlan ddp; ///< without its plan, which the graph has
     std::optional<StepTiming> timing;
 };
 
-StepGraph::StepGraph(const StepTraffic& traffic) : StepGraph(BuildDdp(traffic))
+StepGraph::StepGraph(const StepTraffic& traffic) : StepGraph(traffic, BuildDdp(traffic))
 {
 }
 
-StepGraph::StepGraph(DdpPlan ddp)
+StepGraph::StepGraph(const StepTraffic& traffic, DdpPlan ddp)
     : PlanGraph(std::move(ddp.plan), Trust::AsBuilt),
-      m_buckets(std::make_unique<Buckets>(Buckets{std::move(ddp), std::nullopt}))
+      m_buckets(std::make_unique<Buckets>(Buckets{traffic, std::move(ddp), std::nullopt}))
 {
 }
 
 StepGraph::~StepGraph() = default;
+
+bool StepGraph::Done() const
+{
+    return m_buckets->timing || PlanGraph::Done();
+}
 
 const StepTiming& StepGraph::Timing() const
 {
@@ -133,6 +139,16 @@ const StepTiming& StepGraph::Timing() const
         m_buckets->timing = TimingOf(m_buckets->ddp, Plan(), Times());
     }
     return *m_buckets->timing;
+}
+
+const StepTraffic& StepGraph::Traffic() const
+{
+    return m_buckets->traffic;
+}
+
+void StepGraph::Adopt(StepTiming timing)
+{
+    m_buckets->timing = std::move(timing);
 }
 
 } // namespace legacy::fabric

@@ -100,11 +100,17 @@ class StepGraph : public PlanGraph
   public:
     explicit StepGraph(const StepTraffic& traffic);
     ~StepGraph() override;
+    bool Done() const override;
     /// Returns the timing when the graph is done. The caller fills counters and links.
     const StepTiming& Timing() const;
 
+    /// Returns the step.
+    const StepTraffic& Traffic() const;
+    /// Ends the graph with the timing of the same step, which another process ran.
+    void Adopt(StepTiming timing);
+
   private:
-    explicit StepGraph(DdpPlan ddp);
+    StepGraph(const StepTraffic& traffic, DdpPlan ddp);
 
     struct Buckets;
     std::unique_ptr<Buckets> m_buckets;

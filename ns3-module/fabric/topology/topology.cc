@@ -60,6 +60,42 @@ void Link::SpeedUp(int factor)
     }
 }
 
+Topology::Topology(const TopologyParts& parts)
+    : m_name(parts.name),
+      m_seed(parts.seed),
+      m_multipath(parts.multipath)
+{
+    for (const TopologyParts::Node& part : parts.nodes)
+    {
+        const int node = part.host ? AddHost(part.name) : AddSwitch(part.name);
+        m_nodes[node].position = part.position;
+        m_nodes[node].failures = part.failures;
+    }
+    for (const Link& link : parts.links)
+    {
+        AddLink(link);
+    }
+    for (const auto& [ends, via] : parts.routes)
+    {
+        AddRoute(ends.first, ends.second, via);
+    }
+}
+
+TopologyParts Topology::Parts() const
+{
+    TopologyParts parts;
+    parts.name = m_name;
+    for (const Node& node : m_nodes)
+    {
+        parts.nodes.push_back({node.name, node.host, node.position, node.failures});
+    }
+    parts.links = m_links;
+    parts.seed = m_seed;
+    parts.multipath = m_multipath;
+    parts.routes = m_routes;
+    return parts;
+}
+
 int Topology::AddHost(const std::string& name)
 {
     const int node = AddSwitch(name);

@@ -102,10 +102,34 @@ struct Position
     double y = 0;
 };
 
+/// TopologyParts are what a topology is made of, as a plain value.
+struct TopologyParts
+{
+    struct Node
+    {
+        std::string name;
+        bool host = false;
+        std::optional<Position> position;
+        std::vector<Outage> failures; ///< which the schedules of its ports have already
+    };
+
+    std::string name;
+    std::vector<Node> nodes;
+    std::vector<Link> links;
+    uint64_t seed = 1; ///< of the hashes of ECMP
+    Multipath multipath = Multipath::Ecmp;
+    ExplicitRoutes routes;
+};
+
 /// A Topology answers queries of several threads at once; changes come from one thread alone.
 class Topology
 {
   public:
+    Topology() = default;
+    /// Makes the topology of these parts. Throws Error as AddLink and AddRoute do.
+    explicit Topology(const TopologyParts& parts);
+    TopologyParts Parts() const;
+
     /// Add a node and return its number. Hosts and switches share one numbering, from 0 in the
     /// order of adding.
     int AddHost(const std::string& name);

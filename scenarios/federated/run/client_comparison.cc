@@ -6,11 +6,11 @@
 #include <utility>
 
 #include "analysis/run_directory.h"
+#include "base/archive.h"
 #include "base/files/own_file.h"
 #include "base/parse.h"
 #include "base/programs/program.h"
 #include "compress/state_section.h"
-#include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/checkpoints.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/plan_parts.h"

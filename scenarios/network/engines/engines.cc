@@ -2,22 +2,39 @@
 
 #include "base/error.h"
 #include "base/parse.h"
-#ifdef LEGACY_WITH_NS3
-#include "ns3-module/helper/packet-engine-helper.h"
+#include "scenarios/network/engines/packet_engine.h"
+#include "scenarios/network/engines/packet_process.h"
+#ifdef LEGACY_PACKET_INSIDE
+#include "scenarios/network/engines/packets_inside.h"
 #endif
 
 namespace legacy {
+namespace {
+
+PacketSource& Source() {
+#ifdef LEGACY_PACKET_INSIDE
+  static PacketSource source = PacketsInside;
+#else
+  static PacketSource source = nullptr;
+#endif
+  return source;
+}
+
+bool HasPackets() { return Source() != nullptr || FindPacketProgram(); }
+
+}  // namespace
+
+void SetPacketSource(PacketSource source) { Source() = source; }
+
+bool PacketsRunAtOnce() { return Source() == nullptr; }
 
 Fidelity ParseEngineFidelity(const std::string& text, const std::string& key) {
   return ParseFidelity(ParseChoice(text, key, {"packet", "flow", "analytic"}), key);
 }
 
 std::vector<Fidelity> Fidelities() {
-#ifdef LEGACY_WITH_NS3
-  return {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic};
-#else
+  if (HasPackets()) return {Fidelity::kPacket, Fidelity::kFlow, Fidelity::kAnalytic};
   return {Fidelity::kFlow, Fidelity::kAnalytic};
-#endif
 }
 
 std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator) {
@@ -27,18 +44,16 @@ std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& 
 }
 
 fabric::EngineFactory FactoryOf(Fidelity fidelity, const std::string& option,
-                                [[maybe_unused]] const PacketFiles& files) {
+                                const PacketFiles& files) {
   if (fidelity == Fidelity::kFlow) return fabric::MakeFlowEngine;
   if (fidelity == Fidelity::kAnalytic) return fabric::MakeAnalyticEngine;
+  if (fidelity == Fidelity::kPacket && Source() != nullptr) return Source()(files);
+  if (fidelity == Fidelity::kPacket && FindPacketProgram()) {
+    return PacketProgramEngines({files.pcap, files.flow_monitor, files.netanim}, files.lost);
+  }
   std::string allowed = NamesOf(Fidelities());
   if (fidelity == Fidelity::kPacket) {
-#ifdef LEGACY_WITH_NS3
-    if (!files.Any()) return fabric::MakePacketEngine;
-    return fabric::MakePacketEngineFactory(
-        {files.pcap, files.flow_monitor, files.netanim, files.lost});
-#else
-    allowed += ": this build has no ns-3 (LEGACY_NS3=OFF)";
-#endif
+    allowed += ": packets are simulated by the program legacy-packet, which is not here";
   }
   throw Error(option, NameOf(fidelity), allowed);
 }
@@ -48,12 +63,6 @@ void PacketFiles::RequireWhole() const {
   throw Error(*lost + ": cannot be written: it was cut, as on a full disk");
 }
 
-std::string Ns3Version() {
-#ifdef LEGACY_WITH_NS3
-  return LEGACY_NS3_VERSION;
-#else
-  return "none";
-#endif
-}
+std::string Ns3Version() { return HasPackets() ? LEGACY_NS3_VERSION : "none"; }
 
 }  // namespace legacy

@@ -30,7 +30,8 @@ inline Fidelity ParseFidelity(const std::string& text, const std::string& key) {
 Fidelity ParseEngineFidelity(const std::string& text, const std::string& key);
 using ParsedFidelity = Parsed<ParseFidelity>;
 
-// Returns those of this build, kPacket with ns-3 only, and never kAuto.
+// Returns those that there are here: kPacket with legacy-packet or UsePacketsInside alone, and
+// never kAuto.
 std::vector<Fidelity> Fidelities();
 // Returns their names: "packet, flow, analytic".
 std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator = ", ");
@@ -51,11 +52,19 @@ struct PacketFiles {
 };
 
 // Returns the factory of a fidelity. Engines other than packet write no `files`. Throws Error
-// naming `option`, and what this build has.
+// naming `option`, and which fidelities there are.
 fabric::EngineFactory FactoryOf(Fidelity fidelity, const std::string& option,
                                 const PacketFiles& files = {});
 
-// Returns the ns-3 that this build links: "3.37", or "none".
+// Returns the ns-3 that this build simulates packets with: "3.37", or "none" where it cannot.
 std::string Ns3Version();
+
+// A PacketSource makes the factory of packet fidelity. Unless it is set, engines are processes of
+// legacy-packet (packet_engine.h).
+using PacketSource = fabric::EngineFactory (*)(const PacketFiles& files);
+void SetPacketSource(PacketSource source);
+// Returns true where several threads may simulate packets at once: not where they do so in this
+// process.
+bool PacketsRunAtOnce();
 
 }  // namespace legacy

@@ -30,21 +30,11 @@ std::vector<Section>& AddedSections() {
 }
 
 std::vector<Section> NetworkSections() {
-  return {{"astra-sim", ValidateAstraSim},
-          {"nccl", ValidateNccl},
-          {"analytic", ValidateAnalytic},
-#ifdef LEGACY_WITH_NS3
-          {"simgrid", ValidateSimGrid},
-          {"mathis", ValidateMathis},
-          {"bus-bandwidth", ValidateBusBandwidth},
-          {"collectives", ValidateCollectives},
-          {"fidelity", ValidateFidelity},
-          {"schedules", ValidateSchedules},
-          {"linux", ValidateLinux},
-          {"sockets", ValidateSockets},
-          {"roce", ValidateRoce}
-#endif
-  };
+  return {{"astra-sim", ValidateAstraSim},      {"nccl", ValidateNccl},
+          {"analytic", ValidateAnalytic},       {"bus-bandwidth", ValidateBusBandwidth},
+          {"collectives", ValidateCollectives}, {"fidelity", ValidateFidelity},
+          {"schedules", ValidateSchedules},     {"linux", ValidateLinux},
+          {"sockets", ValidateSockets}};
 }
 
 std::vector<Section> Sections() {

@@ -6,9 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/error.h"
 #include "base/programs/free_memory.h"
-#include "scenarios/checkpoint/archive.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/timed_run.h"

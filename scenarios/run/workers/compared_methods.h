@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/state.h"
 #include "compress/policies/networks_policy.h"
-#include "compress/state.h"
 #include "scenarios/run/workers/equal_bytes.h"
 #include "scenarios/training/step_sources.h"
 #include "trainer/processes/process_group.h"

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "base/archive.h"
 #include "base/files/own_file.h"
 #include "base/programs/patience.h"
 #include "base/programs/program.h"
 #include "compress/state_section.h"
-#include "scenarios/checkpoint/archive.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/checkpoint/journal.h"
 #include "scenarios/run/diagnostics.h"

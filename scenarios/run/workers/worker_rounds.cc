@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "scenarios/checkpoint/archive.h"
+#include "base/archive.h"
 
 namespace legacy {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "scenarios/checkpoint/jobs.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/timed_run.h"

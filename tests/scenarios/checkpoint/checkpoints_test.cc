@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "base/error.h"
-#include "compress/state.h"
+#include "base/state.h"
 #include "scenarios/checkpoint/fields.h"
 
 namespace legacy {

@@ -1,13 +1,12 @@
 #include "trainer/data/cache/file_digest.h"
 
-#include <openssl/evp.h>
+#include <nettle/nettle-meta.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <fstream>
-#include <memory>
 #include <system_error>
 #include <vector>
 
@@ -20,29 +19,36 @@ namespace {
 // A Digest takes bytes and returns their digest.
 class Digest {
  public:
-  explicit Digest(const std::string& algorithm) : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
-    const EVP_MD* method = EVP_get_digestbyname(algorithm.c_str());
-    if (method == nullptr || EVP_DigestInit_ex(context_.get(), method, nullptr) != 1) {
-      throw Error("digest", algorithm, "sha256 or md5, where this machine's OpenSSL allows it");
+  explicit Digest(const std::string& algorithm) {
+    if (algorithm == "sha256") {
+      method_ = &nettle_sha256;
+    } else if (algorithm == "md5") {
+      method_ = &nettle_md5;
+    } else {
+      throw Error("digest", algorithm, "sha256, md5");
     }
+    state_.resize(method_->context_size);
+    method_->init(state_.data());
   }
 
-  void Add(const void* bytes, size_t count) { EVP_DigestUpdate(context_.get(), bytes, count); }
+  void Add(const void* bytes, size_t count) {
+    method_->update(state_.data(), count, static_cast<const uint8_t*>(bytes));
+  }
 
   std::string Hex() {
-    std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
-    unsigned length = 0;
-    EVP_DigestFinal_ex(context_.get(), digest.data(), &length);
+    std::vector<uint8_t> digest(method_->digest_size);
+    method_->digest(state_.data(), digest.size(), digest.data());
     std::string hex;
-    for (unsigned i = 0; i < length; ++i) {
+    for (const uint8_t byte : digest) {
       constexpr char kDigits[] = "0123456789abcdef";
-      hex += {kDigits[digest[i] >> 4], kDigits[digest[i] & 15]};
+      hex += {kDigits[byte >> 4], kDigits[byte & 15]};
     }
     return hex;
   }
 
  private:
-  std::unique_ptr<EVP_MD_CTX, void (*)(EVP_MD_CTX*)> context_;
+  const nettle_hash* method_ = nullptr;
+  std::vector<uint8_t> state_;
 };
 
 constexpr int64_t kSecond = 1'000'000'000;

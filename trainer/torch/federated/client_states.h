@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "trainer/federated/client_store.h"
 #include "trainer/federated/downlink.h"
 #include "trainer/torch/federated/client_task.h"

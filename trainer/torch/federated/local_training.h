@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "compress/unit.h"
 #include "trainer/federated/aggregator.h"
 #include "trainer/optimizer.h"

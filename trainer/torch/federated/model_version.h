@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "compress/state.h"
+#include "base/state.h"
 #include "trainer/federated/downlink.h"
 
 namespace legacy {

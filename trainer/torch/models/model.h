@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "compress/state.h"
+#include "base/state.h"
 #include "compress/unit.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/data/model_catalog.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

@@ -3,7 +3,7 @@
 
 #include <torch/types.h>
 
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 

@@ -1,4 +1,4 @@
-#include "compress/state.h"
+#include "base/state.h"
 
 #include <bit>
 #include <cmath>
@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/number.h"
-#include "compress/checks.h"
 
 namespace legacy {
 namespace {
@@ -15,6 +14,16 @@ namespace {
 
 [[noreturn]] void Refuse(const char* what, const std::string& got, const std::string& allowed) {
   throw Error(std::string("state: ") + what, got, allowed);
+}
+
+// Throws Error if one of the floats is NaN or infinite.
+void CheckFinite(ByteSpan floats) {
+  constexpr uint32_t kExponent = 0x7F800000;  // all bits set only in NaN and infinity
+  for (; !floats.empty(); floats = floats.subspan(sizeof kExponent)) {
+    uint32_t bits = 0;
+    std::memcpy(&bits, floats.data(), sizeof bits);
+    if ((bits & kExponent) == kExponent) Refuse("a value", "NaN or infinity", "finite numbers");
+  }
 }
 
 }  // namespace
@@ -90,7 +99,7 @@ double StateReader::Real(const char* what) {
 
 void StateReader::Floats(std::span<float> values) {
   const ByteSpan bytes = Take(values.size_bytes());
-  CheckFiniteSegment(bytes);
+  CheckFinite(bytes);
   if (!values.empty()) std::memcpy(values.data(), bytes.data(), bytes.size());
 }
 

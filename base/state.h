@@ -1,4 +1,4 @@
-// The state of an exchange or a policy is written and read as bytes, field by field, little endian.
+// State, such as that of an exchange, is written and read as bytes, field by field, little endian.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "compress/message.h"
+#include "base/bytes.h"
 
 namespace legacy {
 

@@ -1,5 +1,5 @@
 // An archive writes values field by field, or reads them back. Fields(archive, value) of a struct
-// lists its fields once, for both directions (fields.h).
+// lists its fields once, for both directions.
 //
 //   ToArchive(out, step, times);         StateWriter& out
 //   FromArchive(in, step, times);        StateReader& in
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compress/state.h"
+#include "base/state.h"
 
 namespace legacy {
 
