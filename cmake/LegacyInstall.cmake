@@ -5,7 +5,8 @@
 # It needs the components base and package, too.
 
 include(CMakePackageConfigHelpers)
-set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy")
+set(LEGACY_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/legacy" CACHE STRING
+    "Where the CMake package is installed, below the prefix")
 set(LEGACY_DATA_DIR "${CMAKE_INSTALL_DATADIR}/legacy")
 
 # legacy_requirements(library packages libraries): sets what a library was linked with, as CMake

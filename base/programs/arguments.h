@@ -17,7 +17,7 @@ namespace legacy {
 inline constexpr const char* kExitStatuses =
     "Exit status: 0 success, 1 error, 2 wrong option or value, 130 interrupted.\n";
 
-// Returns the project's version, with the commit where it was built from a repository: "0.2.0
+// Returns the project's version, with the commit where it was built from a repository: "0.3.0
 // (1a2b3c4)".
 std::string VersionText();
 

@@ -84,7 +84,7 @@ std::optional<std::string> FindPacketProgram() {
   std::error_code ignored;
   const fs::path library = FolderOfLibrary();
   for (const fs::path& folder : {fs::read_symlink("/proc/self/exe", ignored).parent_path(),
-                                 library / "../bin", library / "../../bin"}) {
+                                 library / "../bin", library / LEGACY_PROGRAMS_FROM_LIBRARIES}) {
     const fs::path path = folder / kProgram;
     if (access(path.c_str(), X_OK) == 0) return path.lexically_normal().string();
   }
