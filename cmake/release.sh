@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2154  # build, jobs, root: set by waf
-# What makes releases: ./waf dist packs the sources, and ./waf deb makes Debian packages of them.
+# What makes releases: ./waf dist packs the sources, ./waf deb makes Debian packages of them, and
+# ./waf artifact packs what rebuilds the tables of the results.
 
 # Prints the version that CMakeLists.txt names.
 version() { sed -n 's/^project(legacy VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt"; }
@@ -42,4 +43,60 @@ deb() {
   lintian --fail-on error --suppress-tags bad-distribution-in-changes-file \
     "$root"/build/deb/*.changes
   (cd "$root/build/deb" && du -k -- *.deb | awk '{ printf "%7.1f MB  %s\n", $1 / 1024, $2 }')
+}
+
+# Packs what a reviewer needs to rebuild the tables of the results: the sources, a script, what each
+# table claims and how it is compared, and the machine that made the figures of today.
+artifact() {
+  dist "$@"
+  extra_groups='test '
+  ensure_packages
+  folder=legacy-artifact-$(version)
+  pack=$root/build/artifact/$folder
+  rm -rf -- "$root/build/artifact"
+  mkdir -p "$pack"
+  cp "$archive" "$archive.sha256" "$pack"
+  cat >"$pack/run.sh" <<RUN
+#!/bin/sh
+# Rebuilds tables of the results:  ./run.sh quick|half|full    (10 minutes, 2 hours, a night or more)
+# The first run builds the programs, which takes about 25 minutes on two cores.
+set -eu
+cd "\$(dirname -- "\$0")"
+case \${1-} in quick | half | full) ;; *) sed -n '2,3s/^# //p' "\$0" && exit 2 ;; esac
+[ -d $name ] || { sha256sum -c $name.tar.gz.sha256 && tar xzf $name.tar.gz; }
+cd $name
+./waf build legacy-study legacy-network
+./waf --run legacy-network validate --sample
+exec docs/artifact run "\$1"
+RUN
+  chmod +x "$pack/run.sh"
+  {
+    cat <<README
+# Artifact of the LEGACY co-design toolkit $(version)
+
+\`./run.sh quick\` rebuilds some tables of the handbook's results on Debian 12 in about 10 minutes,
+\`half\` in two hours, and \`full\` all of them in a night and more. Each ends with a verdict on every
+table: equal, within interval, different, other sign, not run. The sources (\`$name.tar.gz\`) hold
+the studies (\`scenarios/\`), the tables that are expected (\`docs/results/\`) and the licences.
+\`environment.txt\` is the machine that this was packed on. CSV files are equal to the byte on
+processors whose LibTorch chooses the same kernels; on others trainings differ in their last bits,
+and tables are compared by their intervals.
+
+    sha256sum -c $name.tar.gz.sha256
+
+| tier | study | table | claim |
+|---|---|---|---|
+README
+    "$root/docs/artifact" list |
+      sed -E 's/^(\S+) +(\S+) +(\S+): (.*)/| \1 | \2 | \3 | \4 |/'
+  } >"$pack/README.md"
+  {
+    uname -srm
+    sed -n 's/^model name\t*: /processor: /p' /proc/cpuinfo | sort | uniq -c
+    dpkg-query -W -f '${Package} ${Version}\n' 2>/dev/null |
+      grep -E '^(g\+\+|cmake|libtorch|libns3|ns3|libopenblas|libyaml-cpp|libfmt|libgloo)' || true
+  } >"$pack/environment.txt"
+  (cd "$root/build/artifact" &&
+    tar --sort=name --owner=0 --group=0 --numeric-owner -c "$folder" | gzip -9n >"$folder.tar.gz")
+  say "written: $root/build/artifact/$folder.tar.gz"
 }
