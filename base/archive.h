@@ -116,6 +116,9 @@ class Loader {
     for (uint64_t left = Count(); left > 0; --left) {
       Key key{};
       Get(key);
+      if (!values.empty() && !(values.rbegin()->first < key)) {
+        throw Error("state: the keys of values do not ascend");
+      }
       Get(values[key]);
     }
   }

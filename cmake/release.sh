@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2154  # build, jobs, root: set by waf
-# What makes releases: ./waf dist packs the sources, ./waf deb makes Debian packages of them, and
-# ./waf artifact packs what rebuilds the tables of the results.
+# What makes releases: ./waf dist packs the sources, ./waf deb makes Debian packages of them,
+# ./waf ns3-app makes the repository of the ns-3 module, and ./waf artifact packs what rebuilds the
+# tables of the results.
 
 # Prints the version that CMakeLists.txt names.
 version() { sed -n 's/^project(legacy VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt"; }
@@ -99,4 +100,32 @@ README
   (cd "$root/build/artifact" &&
     tar --sort=name --owner=0 --group=0 --numeric-owner -c "$folder" | gzip -9n >"$folder.tar.gz")
   say "written: $root/build/artifact/$folder.tar.gz"
+}
+
+# Makes the ns-3 module a folder of its own, as ns-3's App Store asks for: with base/ in it, without
+# the parts that are no module. Then builds it and runs its suites and examples in ns-3 source trees.
+ns3_app() {
+  app=$root/build/ns3-app/collective-fabric
+  rm -rf -- "$app"
+  mkdir -p "$app/base/files"
+  (cd "$root/ns3-module" && tar cf - --exclude=./wire --exclude=./program --exclude=bench .) |
+    tar xf - -C "$app"
+  sed -n 's,^  ${base}/\(.*\.cc\))*$,\1,p' "$root/ns3-module/base.cmake" | while read -r source; do
+    cp "$root/base/$source" "$app/base/$source"
+  done
+  cp "$root"/base/*.h "$app/base"
+  cp "$root"/base/files/*.h "$app/base/files"
+  cp "$root/LICENSE" "$app/base/LICENSE"
+  cat "$root/CHANGELOG.md" >"$app/CHANGELOG.md"
+  python3 "$app/utils/thumbnail.py" --check "$app/doc/thumbnail.png" ||
+    die 'ns3-app: doc/thumbnail.png is no thumbnail'
+  for file in README.md LICENSE bakeconf.xml doc/legacy.rst; do
+    [ -s "$app/$file" ] || die "ns3-app: $file is missing"
+  done
+  say "written: $app; for a release, tag its repository v$(version)"
+  [ $# -gt 0 ] || say 'ns3-app: give ns-3 source trees to build it there: ./waf ns3-app TREE...'
+  for tree; do
+    [ -x "$tree/ns3" ] || die "ns3-app: got '$tree'; allowed: source trees of ns-3 (3.37 or newer)"
+    JOBS=$jobs "$app/utils/try-in-ns3-tree.sh" "$tree"
+  done
 }

@@ -44,6 +44,8 @@ std::vector<Bytes> FlowsSeeds();
 std::vector<Bytes> GradientsSeeds();
 std::vector<Bytes> ScenarioSeeds();
 std::vector<Bytes> ShapeSeeds();
+void FuzzFrames(ByteSpan input);
+std::vector<Bytes> FramesSeeds();
 void FuzzRoceText(ByteSpan input);
 std::vector<Bytes> RoceTextSeeds();
 #ifdef LEGACY_FUZZ_NS3
@@ -84,6 +86,7 @@ const std::vector<Family>& ReaderFamilies() {
       {"gradients", FuzzGradients, GradientsSeeds, kFew},
       {"scenario", FuzzScenario, ScenarioSeeds, kFew},
       {"shape", FuzzShape, ShapeSeeds, kFew},
+      {"frames", FuzzFrames, FramesSeeds},
       {"rocetext", FuzzRoceText, RoceTextSeeds},
 #ifdef LEGACY_FUZZ_NS3
       {"rocefabric", FuzzRoceFabric, RoceFabricSeeds, kFew},
