@@ -82,6 +82,14 @@ struct BlockStream {
   bool operator==(const BlockStream&) const = default;
 };
 
+// A server's slice of a served call: the bytes of it in every message, and in the answer.
+struct ServedSlice {
+  int64_t sent = 0;
+  int64_t answered = 0;
+
+  bool operator==(const ServedSlice&) const = default;
+};
+
 // A collective call: the data that an exchange sends at once, and the device work around it.
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
@@ -91,9 +99,11 @@ struct CollectiveCall {
   WorkList decode;  // work of each worker after the call, for all messages together
   // Only parameter servers and aggregators of blocks read these: the bytes that each worker gets
   // from them, if those do not follow from the messages, and the work of a server between the last
-  // message and its answers.
+  // message and its answers. Of several servers, it is the work of all together, and each has a
+  // slice of every message.
   std::optional<int64_t> pull = {};
   WorkList serve = {};
+  std::vector<ServedSlice> served = {};    // of kServed with several servers: the slice of each
   std::optional<Hops> hops = {};           // of Reduction::kHops
   std::optional<BlockStream> blocks = {};  // of Collective::kBlockSparse
 };
@@ -277,8 +287,9 @@ struct SchemeTraits {
   // True if workers compress the mean of their gradients, which they have from a dense call
   // (schemes/compressed_mean.h): the bytes do not depend on the parameter.
   bool compresses_mean = false;
-  // True if a parameter server compresses: its collective calls are kServed.
-  bool needs_server = false;
+  // The number of parameter servers that compress, each its slice of every unit: collective calls
+  // are kServed. 0: no server is needed.
+  int servers = 0;
   // The number of steps at the start of the training in which all units are sent whole.
   int64_t dense_steps = 0;
   // True if these are SchemeOptions::dense_start and more, so that nothing else starts so.

@@ -8,6 +8,7 @@
 #include "compress/codecs/sparse_codec.h"
 #include "compress/schemes/codec_exchange.h"
 #include "compress/schemes/hops/hop_sum.h"
+#include "compress/schemes/served_slices.h"
 
 namespace legacy {
 namespace {
@@ -18,6 +19,7 @@ constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
                                                          "butterfly"};
 constexpr std::array<std::string_view, 2> kFeedbacks = {"off", "first"};
+constexpr int64_t kMostServers = 65536;
 constexpr double kLargestMomentum = 0.999999;
 constexpr double kLargestClip = 1e30;
 
@@ -43,7 +45,7 @@ void CheckHops(const Codec& codec) {
 
 }  // namespace
 
-CodecScheme::CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
+CodecScheme::CodecScheme(std::shared_ptr<const Codec> codec, const CodecSchemeOptions& options,
                          std::string name)
     : codec_(std::move(codec)),
       options_(options),
@@ -155,9 +157,21 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
 
 std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
                                         const CodecSchemeOptions& options, std::string name) {
-  auto scheme = std::make_unique<CodecScheme>(std::move(codec), options, std::move(name));
+  const std::shared_ptr<const Codec> shared = std::move(codec);
+  auto scheme = std::make_unique<CodecScheme>(shared, options, name);
   if (options.where != Where::kWorker) {
-    return CompressedMean(std::move(scheme), options.where, options.again);
+    const auto mean = [&](std::unique_ptr<Scheme> own) {
+      return CompressedMean(std::move(own), options.where, options.again);
+    };
+    std::unique_ptr<Scheme> units = mean(std::move(scheme));
+    if (options.servers == 1) return units;
+    CodecSchemeOptions slices = options;
+    slices.min_numel = 0;
+    slices.vectors = true;
+    return ServedSlices({.units = std::move(units),
+                         .compressed = mean(std::make_unique<CodecScheme>(shared, slices, name)),
+                         .whole = mean(MakeScheme("dense", {.error_feedback = false}))},
+                        options.servers);
   }
   if (options.ef21) return WithEf21(std::move(scheme), *options.ef21);
   return scheme;
@@ -190,6 +204,9 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
        "what is compressed: each worker's gradient; their mean, after a dense all-reduce, which "
        "saves no bytes; the mean at a parameter server, in its answers; both each gradient and the "
        "mean"},
+      {"servers", "1", "1 to 65536",
+       "parameter servers with where=server and both, each with a slice of every unit; scenarios "
+       "take those of --aggregation=sharded-parameter-server"},
       {"again", "off", "off, gather, dense",
        "second call of where=after-mean, as published programs have it: all-gather of the equal "
        "messages, or dense all-reduce of what they say"}};
@@ -229,6 +246,10 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
     if (!read.first_feedback) read.memory.kind = MemoryKind::kNone;
   } else if (read.first_feedback) {
     throw Error("feedback", "first", "off without reduction=ring or butterfly");
+  }
+  read.servers = static_cast<int>(reader.Integer("servers", 1, kMostServers));
+  if (read.servers > 1 && read.where != Where::kServer && read.where != Where::kBoth) {
+    throw Error("servers", std::to_string(read.servers), "1 without where=server or where=both");
   }
   read.again = static_cast<Again>(reader.Choice("again", kAgain));
   if (read.again != Again::kOff && read.where != Where::kAfterMean) {

@@ -43,6 +43,7 @@ struct CodecSchemeOptions {
   Where where = Where::kWorker;  // what is compressed (compressed_mean.h)
   bool first_feedback = false;   // true: sums by hops keep residuals of first messages
   int64_t slice = 8 << 20;       // most bytes of a message of sums by hops
+  int servers = 1;               // that compress, with `where` kServer and kBoth
   Again again = Again::kOff;
   // If given, the scheme compresses differences of gradients (ef21.h).
   std::optional<Ef21Options> ef21 = std::nullopt;
@@ -53,7 +54,7 @@ class CodecScheme : public Scheme {
  public:
   // `name` is the scheme's name if it differs from the codec's. Throws Error if the codec does not
   // support the sums that are requested.
-  CodecScheme(std::unique_ptr<Codec> codec, const CodecSchemeOptions& options,
+  CodecScheme(std::shared_ptr<const Codec> codec, const CodecSchemeOptions& options,
               std::string name = {});
   std::string_view Name() const override { return name_; }
   const ParameterSpec& Parameter() const override { return codec_->Parameter(); }

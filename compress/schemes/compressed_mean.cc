@@ -185,7 +185,7 @@ class CompressedMeanScheme : public WrappedScheme {
     SchemeTraits traits = scheme()->Traits();
     traits.takes_candidates = false;
     traits.compresses_mean = parts_.where != Where::kBoth;
-    traits.needs_server = parts_.where != Where::kAfterMean;
+    traits.servers = parts_.where == Where::kAfterMean ? 0 : 1;
     return traits;
   }
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {

@@ -14,7 +14,8 @@
 //
 // With `server` and `both` a parameter server compresses, and its answer to each worker is the
 // message of u. It draws as a worker N would. Workers send all values to it, or with `both` their
-// messages. The work of the server delays its answers (CollectiveCall::serve).
+// messages. The work of the server delays its answers (CollectiveCall::serve). Several servers have
+// slices (schemes/served_slices.h).
 #pragma once
 
 #include <array>

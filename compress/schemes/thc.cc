@@ -298,7 +298,7 @@ class ThcScheme : public Scheme {
   std::string_view Name() const override { return kThc; }
   const ParameterSpec& Parameter() const override { return NoParameter(); }
   SchemeTraits Traits() const override {
-    return {.needs_server = settings_.server, .residual_decay = double{settings_.memory.decay}};
+    return {.servers = settings_.server ? 1 : 0, .residual_decay = double{settings_.memory.decay}};
   }
   int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
   // Sums widen with the number of workers.

@@ -110,6 +110,13 @@ void Fields(Archive& archive, HopTimes& h)
 }
 
 template <class Archive>
+void Fields(Archive& archive, Shard& s)
+{
+    auto& [push, pull] = s;
+    archive(push, pull);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveSpec& c)
 {
     auto& [algorithm,
@@ -119,6 +126,7 @@ void Fields(Archive& archive, CollectiveSpec& c)
            pullBytes,
            serve,
            servers,
+           shards,
            slots,
            blockBytes,
            group,
@@ -143,6 +151,7 @@ void Fields(Archive& archive, CollectiveSpec& c)
             pullBytes,
             serve,
             servers,
+            shards,
             slots,
             blockBytes,
             group,

@@ -38,9 +38,15 @@ void Fields(Archive& archive, BlockStream& b) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, ServedSlice& s) {
+  auto& [sent, answered] = s;
+  archive(sent, answered);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  auto& [reduction, collective, root, encode, decode, pull, serve, hops, blocks] = c;
-  archive(reduction, collective, root, encode, decode, pull, serve, hops, blocks);
+  auto& [reduction, collective, root, encode, decode, pull, serve, served, hops, blocks] = c;
+  archive(reduction, collective, root, encode, decode, pull, serve, served, hops, blocks);
 }
 
 template <class Archive>

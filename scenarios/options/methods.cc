@@ -64,6 +64,8 @@ bool MayRoundSums(const Method& method, const Scenario& scenario) {
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = WithFormat(method.scheme, scenario);
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
+  const int servers = AggregatingServers(scenario);
+  if (servers > 1) text = WithOption(text, "servers", std::to_string(servers));
   // A scheme that applies momentum before it compresses takes over the momentum of the training,
   // unless it has one of its own.
   const SchemeTraits traits = MakeScheme(text)->Traits();
@@ -208,6 +210,21 @@ std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) 
   return text;
 }
 
+// Throws Error unless the scenario has the parameter servers that compress; 0: none does.
+void CheckServers(const Method& method, const Scenario& scenario, int servers) {
+  if (servers == 0 || servers == AggregatingServers(scenario)) return;
+  std::string needed = "parameter-server";
+  if (servers > 1) {
+    needed = "sharded-parameter-server and network.servers=" + std::to_string(servers);
+  } else if (WithOption(method.scheme, "servers", "2") != method.scheme) {
+    needed += " or sharded-parameter-server";
+  }
+  throw Error("methods." + method.name + ".scheme", method.scheme,
+              "others, or network.aggregation=" + needed +
+                  ": with where=server, where=both and sums=server a server answers with other "
+                  "bytes than it gets");
+}
+
 }  // namespace
 
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units) {
@@ -230,11 +247,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                 "no where=after-mean or where=server beside a volume of bytes: what workers send "
                 "does not depend on what is selected; use volume=elements");
   }
-  if (built.scheme->Traits().needs_server && *scenario.aggregation != Transfer::kParameterServer) {
-    throw Error("methods." + method.name + ".scheme", method.scheme,
-                "others, or network.aggregation=parameter-server: with where=server, where=both "
-                "and sums=server a server answers with other bytes than it gets");
-  }
+  CheckServers(method, scenario, built.scheme->Traits().servers);
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
   if (method.local_steps > 1) {
@@ -268,7 +281,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
 std::string SendsEverything(const Method& method, const Scheme& scheme) {
   const SchemeTraits traits = scheme.Traits();
   if (!traits.compresses_mean) return "";
-  if (traits.needs_server) {
+  if (traits.servers > 0) {
     return method.name +
            ": with where=server workers send every value; only the server's answers are compressed";
   }

@@ -34,6 +34,18 @@ void TakeUsualBatch(Scenario& scenario) {
   if (scenario.batch == kUsualBatch) scenario.batch = LoadModelShape(scenario.layers).batch;
 }
 
+int AggregatingServers(const Scenario& scenario) {
+  switch (*scenario.aggregation) {
+    case Transfer::kPeers:
+      return 0;
+    case Transfer::kParameterServer:
+      return 1;
+    case Transfer::kShardedParameterServer:
+      return scenario.servers;
+  }
+  return 0;
+}
+
 std::string ModelText(const Scenario& s) {
   if (!s.layers.empty()) return "shape " + LoadModelShape(s.layers).name;
   return s.times_of.empty() ? s.model : s.model + ", timed as " + LoadModelShape(s.times_of).name;

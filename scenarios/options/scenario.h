@@ -193,6 +193,9 @@ struct Scenario : FabricOptions {
   bool tensorboard = false;  // event files in the run directory
 };
 
+// Returns the number of parameter servers that aggregate gradients; 0: collectives do.
+int AggregatingServers(const Scenario& scenario);
+
 using ScenarioOption = Option<Scenario>;
 
 // Return the table of options of scenarios of workers, that of federated ones, and the one that a

@@ -114,6 +114,19 @@ Scenario ReadScenarioDocument(const json& document, const std::string& where) {
   return scenario;
 }
 
+namespace {
+
+// Returns true if a method's results depend on how many servers share the compression.
+bool SlicesCompress(const Scenario& scenario) {
+  return AggregatingServers(scenario) > 1 &&
+         std::ranges::any_of(scenario.policies, [&](const std::string& name) {
+           const std::string scheme = SchemeText(FindMethod(scenario, name), scenario);
+           return MakeScheme(scheme)->Traits().servers > 1;
+         });
+}
+
+}  // namespace
+
 json TrainingDocument(const Scenario& scenario) {
   const json all = ScenarioDocument(scenario);
   json document = {{"training", all["training"]},  {"compression", all["compression"]},
@@ -149,6 +162,7 @@ json TrainingDocument(const Scenario& scenario) {
                                  {"stragglers", scenario.stragglers},
                                  {"device_profile", scenario.device_profile}};
   }
+  if (SlicesCompress(scenario)) document["network"]["servers"] = scenario.servers;
   return document;
 }
 

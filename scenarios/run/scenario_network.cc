@@ -38,9 +38,7 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.placement.text = scenario.placement;
   request.placement.workers = scenario.workers;
   const Transfer transfer = *scenario.aggregation;
-  request.placement.servers = transfer == Transfer::kPeers             ? 0
-                              : transfer == Transfer::kParameterServer ? 1
-                                                                       : scenario.servers;
+  request.placement.servers = AggregatingServers(scenario);
   if (transfer == Transfer::kPeers && *scenario.allreduce) {
     request.placement.aggregation = fabric::AggregationOf(**scenario.allreduce);
   }

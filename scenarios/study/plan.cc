@@ -65,11 +65,11 @@ void KeepOneMethod(Scenario& scenario) {
   scenario.methods = std::move(kept);
 }
 
-// Returns true if the point's method needs the parameter server that the point has.
-bool NeedsServer(const Scenario& scenario) {
-  if (*scenario.aggregation != Transfer::kParameterServer) return false;
+// Returns true if the point's method needs the parameter servers that the point has.
+bool NeedsServers(const Scenario& scenario) {
+  if (AggregatingServers(scenario) == 0) return false;
   const Method method = FindMethod(scenario, scenario.policies.front());
-  return MakeScheme(SchemeText(method, scenario))->Traits().needs_server;
+  return MakeScheme(SchemeText(method, scenario))->Traits().servers > 0;
 }
 
 // Sets the network that is fastest to simulate, because a recording's times are not used.
@@ -162,7 +162,10 @@ Scenario TrainingOf(const Scenario& scenario) {
   }
   if (replayed) training.ns3.clear();
   if (replayed && scenario.federated) TakeWhatIsRead(scenario, training);
-  if (NeedsServer(scenario)) training.aggregation = scenario.aggregation;
+  if (NeedsServers(scenario)) {
+    training.aggregation = scenario.aggregation;
+    training.servers = scenario.servers;
+  }
   KeepOneMethod(training);
   return training;
 }

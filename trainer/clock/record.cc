@@ -113,6 +113,12 @@ void RecordFields(Line& line, HopSlice& slice) {
 }
 
 template <class Line>
+void RecordFields(Line& line, ServedSlice& slice) {
+  line.Field("sent", slice.sent);
+  line.Field("answered", slice.answered);
+}
+
+template <class Line>
 void RecordFields(Line& line, SentCall& call, int workers) {
   line.Choice("primitive", call.collective, kCollectives);
   line.Choice("reduction", call.reduction, kReductions);
@@ -131,6 +137,11 @@ void RecordFields(Line& line, SentCall& call, int workers) {
   line.Rows("decode", call.decode);
   line.Optional("pull", call.pull);
   if (line.Has("serve", !call.serve.empty())) line.Rows("serve", call.serve);
+  if (line.Has("served", !call.served.empty())) {
+    line.Rows("served", call.served);
+    line.Require(call.reduction == Reduction::kServed && call.pull,
+                 "served: given by calls that servers answer, and by these alone");
+  }
   if (line.Has("hops", call.hops.has_value())) {
     auto& hops = Emplaced(call.hops);
     line.Choice("hops", hops.order, kHopOrders);

@@ -11,6 +11,7 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
                     [](const SentCall& x, const SentCall& y) {
                       return x.collective == y.collective && x.reduction == y.reduction &&
                              x.root == y.root && x.pull.has_value() == y.pull.has_value() &&
+                             x.served.size() == y.served.size() &&
                              x.pair_bytes.size() == y.pair_bytes.size() &&
                              x.hops.has_value() == y.hops.has_value() && x.blocks == y.blocks &&
                              (!x.hops || x.hops->order == y.hops->order);
@@ -43,6 +44,10 @@ void AddCall(const SentCall& call, SentCall& total) {
   JoinWork(call.decode, total.decode);
   JoinWork(call.serve, total.serve);
   if (call.pull) *total.pull += *call.pull;
+  for (size_t s = 0; s < call.served.size(); ++s) {
+    total.served[s].sent += call.served[s].sent;
+    total.served[s].answered += call.served[s].answered;
+  }
   if (call.hops) AddHops(*call.hops, *total.hops);
 }
 

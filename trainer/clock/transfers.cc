@@ -118,10 +118,23 @@ CollectiveSpec BlocksOf(const TransferOptions& options, const SentCall& call, in
   return spec;
 }
 
-[[noreturn]] void RefuseServed(const std::string& transfer) {
-  throw Error("network.aggregation", transfer,
-              "parameter-server, as the server compresses what it returns (where=server, "
-              "where=both)");
+// Returns the slices of a call that servers answer with what they have compressed. Throws Error
+// unless there are as many servers as slices.
+std::vector<fabric::Shard> ShardsOf(const SentCall& call, int servers) {
+  const int wanted = std::max(1, static_cast<int>(call.served.size()));
+  if (servers != wanted) {
+    const char* const have[] = {"collective", "parameter-server"};
+    throw Error("network.aggregation",
+                servers > 1 ? std::to_string(servers) + " parameter servers" : have[servers],
+                (wanted == 1 ? "parameter-server"
+                             : "sharded-parameter-server with " + std::to_string(wanted) +
+                                   " servers (network.servers)") +
+                    std::string(", as the server compresses what it returns (where=server, "
+                                "where=both)"));
+  }
+  std::vector<fabric::Shard> shards;
+  for (const ServedSlice& slice : call.served) shards.push_back({slice.sent, slice.answered});
+  return shards;
 }
 
 }  // namespace
@@ -219,11 +232,11 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
     spec.algorithm = sharded ? CollectiveAlgorithm::ShardedParameterServer
                              : CollectiveAlgorithm::ParameterServer;
     spec.servers = sharded ? options.servers : 1;
-    if (sharded && call.reduction == Reduction::kServed) RefuseServed("sharded-parameter-server");
+    if (call.reduction == Reduction::kServed) spec.shards = ShardsOf(call, spec.servers);
     spec.pullBytes = call.pull.value_or(PullBytes(call, elements, options.pull));
     return spec;
   }
-  if (call.reduction == Reduction::kServed) RefuseServed("collective");
+  if (call.reduction == Reduction::kServed) ShardsOf(call, 0);  // throws
   if (partial && call.collective == Collective::kAllReduce) {
     std::fill(spec.bytes.begin(), spec.bytes.end(),
               *std::max_element(spec.bytes.begin(), spec.bytes.end()));

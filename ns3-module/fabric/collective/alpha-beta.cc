@@ -177,7 +177,14 @@ Cost CostOf(const CollectiveSpec& spec)
     case CollectiveAlgorithm::ParameterServer:
         return {2, workers * (bytes + pull)};
     case CollectiveAlgorithm::ShardedParameterServer:
-        return {2, std::max(1.0, workers / spec.servers) * (bytes + pull)};
+    {
+        double busiest = std::max(1.0, workers / spec.servers) * (bytes + pull);
+        for (const Shard& shard : spec.shards)
+        {
+            busiest = std::max(busiest, workers * static_cast<double>(shard.push + shard.pull));
+        }
+        return {2, busiest};
+    }
     case CollectiveAlgorithm::SparseTree:
         return SparseTreeCost(spec, bytes);
     case CollectiveAlgorithm::ScatterReduceAllGather:

@@ -274,8 +274,13 @@ WideTime ClosedForm::Nvls() const
 
 WideTime ClosedForm::ShardedServer() const
 {
-    const int64_t push = Part(m_bytes, m_spec.servers);
-    const int64_t pull = Part(m_spec.pullBytes, m_spec.servers);
+    int64_t push = m_spec.shards.empty() ? Part(m_bytes, m_spec.servers) : 0;
+    int64_t pull = m_spec.shards.empty() ? Part(m_spec.pullBytes, m_spec.servers) : 0;
+    for (const Shard& shard : m_spec.shards)
+    {
+        push = std::max(push, shard.push);
+        pull = std::max(pull, shard.pull);
+    }
     const int sharing = std::max(m_workers, m_spec.servers);
     const WideTime acks = m_spec.pullBytes > 0 ? Acks(push) : 0;
     const WideTime turn = std::max(acks, WideTime{m_spec.serve});

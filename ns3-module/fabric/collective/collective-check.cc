@@ -174,6 +174,33 @@ void CheckSwitches(const CollectiveSpec& spec, const std::string& algorithm)
     }
 }
 
+/// Throws Error unless shards, where there are any, are one for each server and add up.
+void CheckShards(const CollectiveSpec& spec, const std::string& algorithm)
+{
+    const bool sharded = spec.algorithm == CollectiveAlgorithm::ShardedParameterServer;
+    const int64_t count = spec.shards.size();
+    if (count == 0)
+    {
+        return;
+    }
+    CheckRange(
+        algorithm + ": shards", count, sharded ? spec.servers : 0, sharded ? spec.servers : 0);
+    int64_t push = 0;
+    int64_t pull = 0;
+    for (const Shard& shard : spec.shards)
+    {
+        CheckRange(
+            algorithm + ": bytes of a shard", std::min(shard.push, shard.pull), 0, INT64_MAX);
+        push += shard.push;
+        pull += shard.pull;
+    }
+    for (int64_t bytes : spec.bytes)
+    {
+        CheckRange(algorithm + ": bytes of a message", bytes, bytes > 0 ? push : 0, push);
+    }
+    CheckRange(algorithm + ": pull bytes", spec.pullBytes, pull, pull);
+}
+
 /// Checks the settings that only some algorithms have.
 void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
 {
@@ -189,6 +216,7 @@ void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
         CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
         CheckRange(algorithm + ": time of a server", spec.serve, 0, INT64_MAX);
     }
+    CheckShards(spec, algorithm);
     if (spec.algorithm == CollectiveAlgorithm::BlockSparse)
     {
         CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);

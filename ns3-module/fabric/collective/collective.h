@@ -130,6 +130,13 @@ struct HopTimes
     std::vector<double> factors; ///< what each member's times are multiplied by; empty: 1
 };
 
+/// A Shard is a server's part of each message and of the answer to each worker.
+struct Shard
+{
+    int64_t push = 0; ///< bytes
+    int64_t pull = 0; ///< bytes
+};
+
 /// A CollectiveSpec is one collective with its sizes.
 struct CollectiveSpec
 {
@@ -149,6 +156,9 @@ struct CollectiveSpec
     /// root + servers - 1. Block-sparse: the aggregators, at the same endpoints; 0: each worker is
     /// one.
     int servers = 1;
+    /// Sharded parameter server: one shard for each server, which add up to bytes[w] and pullBytes;
+    /// members with 0 bytes push nothing. Empty: balanced parts of bytes[w] and pullBytes.
+    std::vector<Shard> shards;
     /// Block-sparse: blocks that an aggregator sums at once, and the bytes of one with its offset.
     int64_t slots = 256;
     int64_t blockBytes = 1028;

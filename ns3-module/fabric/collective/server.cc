@@ -1,7 +1,7 @@
 // Parameter servers. Workers push, and servers answer when all workers have pushed. If there are
-// several servers, each has a shard, which is a balanced part of every message. Worker w begins
-// with server w mod S, and server s with worker s mod N, so that they do not all begin with the
-// same one. Servers add in no time; what else they compute takes CollectiveSpec::serve.
+// several servers, each has a shard of every message: the given one, or a balanced part. Worker w
+// begins with server w mod S, and server s with worker s mod N, so that they do not all begin with
+// the same one. Servers add in no time; what else they compute takes CollectiveSpec::serve.
 #include "algorithms.h"
 #include "base.h"
 
@@ -24,6 +24,7 @@ class ServerCollective : public CollectiveBase
           m_window(window),
           m_push(spec.bytes),
           m_pull(spec.pullBytes),
+          m_shards(spec.shards),
           m_serve(spec.serve),
           m_pushing(m_workers),
           m_pulling(servers),
@@ -78,6 +79,15 @@ class ServerCollective : public CollectiveBase
         SendPushes(worker, sink);
     }
 
+    int64_t PushBytes(int worker, int server) const
+    {
+        if (m_shards.empty())
+        {
+            return BalancedBlock(m_push[worker], m_servers, server);
+        }
+        return m_push[worker] > 0 ? m_shards[server].push : 0;
+    }
+
     void SendPushes(int worker, FlowSink& sink)
     {
         Sending& sending = m_pushing[worker];
@@ -86,8 +96,7 @@ class ServerCollective : public CollectiveBase
             const int server = (worker + sending.next) % m_servers;
             ++sending.next;
             ++sending.inFlight;
-            const int64_t shard = BalancedBlock(m_push[worker], m_servers, server);
-            Send(worker, m_workers + server, shard, 0, sink);
+            Send(worker, m_workers + server, PushBytes(worker, server), 0, sink);
         }
     }
 
@@ -99,8 +108,9 @@ class ServerCollective : public CollectiveBase
             const int worker = (server + sending.next) % m_workers;
             ++sending.next;
             ++sending.inFlight;
-            const int64_t shard = BalancedBlock(m_pull, m_servers, server);
-            Send(m_workers + server, worker, shard, 0, sink);
+            const int64_t bytes =
+                m_shards.empty() ? BalancedBlock(m_pull, m_servers, server) : m_shards[server].pull;
+            Send(m_workers + server, worker, bytes, 0, sink);
         }
     }
 
@@ -108,6 +118,7 @@ class ServerCollective : public CollectiveBase
     const int m_window;
     const std::vector<int64_t> m_push;
     const int64_t m_pull;
+    const std::vector<Shard> m_shards;
     const TimeNs m_serve;
     std::vector<Sending> m_pushing; ///< progress by worker
     std::vector<Sending> m_pulling; ///< progress by server

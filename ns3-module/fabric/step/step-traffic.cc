@@ -48,6 +48,10 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
     {
         AppendCanonical(text, {-1, spec.serve});
     }
+    for (const Shard& shard : spec.shards)
+    {
+        AppendCanonical(text, {-2, shard.push, shard.pull});
+    }
     if (!spec.pairBytes.empty())
     {
         AppendCanonical(text, spec.pairBytes);

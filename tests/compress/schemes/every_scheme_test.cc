@@ -48,6 +48,8 @@ const std::vector<Case>& Cases() {
                                           {"topk:where=after-mean,again=dense", {0.1, 0.02}},
                                           {"topk:where=server", {0.1, 0.02}},
                                           {"topk:where=both", {0.1, 0.02}},
+                                          {"topk:where=server,servers=3", {0.1, 0.02}},
+                                          {"topk:where=both,servers=3+bf16", {0.1, 0.02}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"topk:memory=ef21", {0.1, 0.02, 1}},

@@ -89,6 +89,7 @@ const std::map<std::string, Setting>& Settings() {
       {"redsync.reuse", {"1", "small=0,large=0"}},
       {"redsync.small", {"0"}},
       {"sample", {"0.5"}},
+      {"servers", {"3", "where=server"}},
       {"sidco.stages", {"1"}},
       {"signsgd.momentum", {"0.9"}},
       {"signsgd.scale", {"2"}},
@@ -209,7 +210,9 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
     for (const OptionSpec& option : row.info.options) {
       if (option.name == "reduction") continue;  // only for quantisers in buckets
       if (option.name == "feedback" || option.name == "slice") continue;  // only of sums by hops
-      if (option.name == "where" || option.name == "again") continue;     // only without momentum
+      if (option.name == "where" || option.name == "again" || option.name == "servers") {
+        continue;  // only without momentum
+      }
       if (option.name == "slots") continue;  // changes no message, but when it travels
       const auto settings = SettingsOf(row.info.name, option);
       EXPECT_FALSE(settings.empty()) << row.info.name << ": " << option.name;

@@ -239,7 +239,7 @@ TEST(Thc, HasSumsThatFitTheirBits) {
   EXPECT_EQ(bytes(*server, 8), 500020);
   EXPECT_EQ(server->Plan(unit, 1, 8)->at(1).call.pull, 1000020);
   EXPECT_EQ(server->Plan(unit, 1, 8)->at(1).call.reduction, Reduction::kServed);
-  EXPECT_TRUE(server->Traits().needs_server);
+  EXPECT_EQ(server->Traits().servers, 1);
   EXPECT_EQ(server->MessageBytes(unit, 1), 500044);
 
   const auto all = MakeScheme("thc:bits=1,granularity=255");

@@ -396,6 +396,33 @@ TEST(BlockSparse, TakesARoundTripForEachSetOfSlots) {
   EXPECT_EQ(BytesReceived(spec), (std::vector<int64_t>{3900, 3800, 3700, 3600}));
 }
 
+// Each server gets and sends its own shard, and nothing of a worker without a message.
+TEST(ShardedServers, HaveTheShardsThatAreGiven) {
+  CollectiveSpec spec = AnySpec(CollectiveAlgorithm::ShardedParameterServer, 4, 60);
+  spec.bytes[2] = 0;
+  spec.pullBytes = 33;
+  spec.shards = {{40, 3}, {0, 30}, {20, 0}};
+  std::map<std::pair<int, int>, int64_t> flows;
+  Trial trial;
+  trial.on_send = [&](const Flow& flow) { flows[{flow.source, flow.destination}] += flow.bytes; };
+  trial.Run(spec, 3);
+  EXPECT_EQ(trial.flows, EstimatedFlows(spec));
+  for (int w = 0; w < 4; ++w) {
+    for (int s = 0; s < 3; ++s) {
+      EXPECT_EQ((flows[{w, 4 + s}]), w == 2 ? 0 : spec.shards[s].push);
+      EXPECT_EQ((flows[{4 + s, w}]), spec.shards[s].pull);
+    }
+  }
+  EXPECT_EQ(BytesSent(spec), spec.bytes);
+  EXPECT_EQ(BytesReceived(spec), std::vector<int64_t>(4, 33));
+  // The NIC of the first server is the busiest; balanced shards are those that are not given.
+  EXPECT_DOUBLE_EQ(AlphaBetaSeconds(spec, 0, 1), 4 * 43);
+  CollectiveSpec balanced = AnySpec(CollectiveAlgorithm::ShardedParameterServer, 4, 60);
+  const double seconds = AlphaBetaSeconds(balanced, 0, 1);
+  balanced.shards = {{20, 41}, {20, 40}, {20, 40}};
+  EXPECT_NEAR(AlphaBetaSeconds(balanced, 0, 1), seconds, 4);
+}
+
 TEST(Collective, MistakesAreNamed) {
   const auto error = [](const CollectiveSpec& spec) {
     EXPECT_NE(MessageOf([&] { BytesSent(spec); }), "");
@@ -424,6 +451,22 @@ TEST(Collective, MistakesAreNamed) {
   };
   EXPECT_EQ(wrong(CollectiveAlgorithm::ShardedParameterServer, [](auto& s) { s.servers = 0; }),
             "sharded-parameter-server: servers: got '0'; allowed: 1 or more");
+  const auto shards = [&](std::vector<Shard> given) {
+    return wrong(CollectiveAlgorithm::ShardedParameterServer, [&](auto& s) { s.shards = given; });
+  };
+  EXPECT_EQ(shards({{60, 201}, {40, 0}}),
+            "sharded-parameter-server: shards: got '2'; allowed: 3 to 3");
+  EXPECT_EQ(shards({{60, 201}, {41, 0}, {-1, 0}}),
+            "sharded-parameter-server: bytes of a shard: got '-1'; allowed: 0 or more");
+  EXPECT_EQ(shards({{60, 201}, {41, 0}, {0, 0}}),
+            "sharded-parameter-server: bytes of a message: got '100'; allowed: 101 to 101");
+  EXPECT_EQ(shards({{60, 200}, {40, 0}, {0, 0}}),
+            "sharded-parameter-server: pull bytes: got '201'; allowed: 200 to 200");
+  EXPECT_EQ(wrong(CollectiveAlgorithm::ParameterServer,
+                  [](auto& s) {
+                    s.shards = {{100, 201}};
+                  }),
+            "parameter-server: shards: got '1'; allowed: 0 to 0");
   EXPECT_EQ(wrong(CollectiveAlgorithm::HierarchicalAllGather, [](auto& s) { s.group = 0; }),
             "hierarchical-allgather: group: got '0'; allowed: 1 or more");
   EXPECT_EQ(wrong(CollectiveAlgorithm::BlockSparse, [](auto& s) { s.slots = 0; }),

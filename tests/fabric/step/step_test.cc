@@ -297,6 +297,8 @@ TEST(StepTraffic, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.bytes[0] = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.root = 1; }));
   EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.pullBytes = 1; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.shards = {{1, 2}}; }));
+  EXPECT_TRUE(insert([](StepTraffic& t) { t.buckets[1].calls[1].collective.shards = {{2, 1}}; }));
   EXPECT_TRUE(insert([](StepTraffic& t) {
     t.buckets[1].calls[1].collective.algorithm = CollectiveAlgorithm::RingAllReduce;
   }));

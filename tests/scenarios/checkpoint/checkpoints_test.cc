@@ -65,7 +65,7 @@ TEST(Checkpoints, OfOtherVersionsAreRefusedWithOneMessage) {
     message = error.what();
   }
   EXPECT_NE(message.find("checkpoint-2: checkpoint of another version of this program: got "
-                         "'format 1'; allowed: format 7; resume the run with the version"),
+                         "'format 1'; allowed: format 8; resume the run with the version"),
             std::string::npos)
       << message;
   EXPECT_EQ(std::ftell(log), 0) << "nothing else is said";
@@ -83,6 +83,7 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   spec.pullBytes = 5;
   spec.serve = 15;
   spec.servers = 6;
+  spec.shards = {{18, 19}};
   spec.slots = 16;
   spec.blockBytes = 17;
   spec.group = 7;
@@ -102,8 +103,8 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 7u);
-  EXPECT_EQ(sum, 15203346650204268322u);
+  EXPECT_EQ(kCheckpointFormat, 8u);
+  EXPECT_EQ(sum, 18177653128865964738u);
 }
 
 }  // namespace

@@ -120,6 +120,9 @@ TEST_F(ProcessesTest, ServersThatCompressGiveEqualFiles) {
   ExpectEqual("--scenario=" + Out("methods.yaml") +
                   " --aggregation=parameter-server --policies=server,both",
               {2});
+  ExpectEqual("--scenario=" + Out("methods.yaml") +
+                  " --aggregation=sharded-parameter-server --servers=3 --policies=server,both",
+              {2});
 }
 
 // The first active worker, whose gradient policies read, is then another process's.

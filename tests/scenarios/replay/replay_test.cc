@@ -207,6 +207,31 @@ TEST_F(ReplayTest, ParameterServer) {
                     {"network.stragglers", "slow:probability=0.3,factor=2"}});
 }
 
+// Servers that compress belong to the training, as do the slices that they share.
+TEST_F(ReplayTest, ServersThatCompress) {
+  const Options servers = {{"network.aggregation", "sharded-parameter-server"},
+                           {"network.servers", "3"},
+                           {"compression.policies", "topk:where=server,topk:where=both,lgreco"},
+                           {"run.seeds", "1"}};
+  Scenario scenario = With(Small(), servers);
+  scenario.record = true;
+  Run(scenario, "served");
+  scenario.record = false;
+  ExpectEqualFiles({{"network.fidelity", "flow"}, {"network.bandwidth", "100Mbps"}}, scenario,
+                   "served");
+  const Recording recording = ReadRecording((folder_ / "served").string());
+  for (const Options& other :
+       {Options{{"network.servers", "2"}}, Options{{"network.aggregation", "parameter-server"}},
+        Options{{"network.aggregation", "collective"}}}) {
+    Scenario changed = With(ReplayDefaults(recording), other);
+    changed.out = (folder_ / "refused").string();
+    EXPECT_NE(MessageOf([&] {
+                Replay(recording, changed, "legacy-replay", "test", never);
+              }).find("sharded-parameter-server with 3 servers"),
+              std::string::npos);
+  }
+}
+
 TEST_F(ReplayTest, OtherCollectives) {
   ExpectEqualFiles({{"network.allreduce", "halving-doubling-allreduce"},
                     {"network.allgather", "direct-allgather"},

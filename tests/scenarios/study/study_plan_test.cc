@@ -144,6 +144,22 @@ TEST(StudyPlan, TrainingsKeepTheServerThatTheirMethodNeeds) {
   EXPECT_EQ(plan.trainings[2].scenario.aggregation.text(), "collective");
 }
 
+// What several servers compress depends on how many there are; other methods share one recording.
+TEST(StudyPlan, ServersThatShareTheirCompressionHaveTrainingsOfTheirOwn) {
+  const StudyPlan plan = Plan(
+      "scenario:\n"
+      "  network: {aggregation: sharded-parameter-server, fidelity: flow}\n"
+      "grid: {policies: [topk:where=server, topk], servers: [1, 2, 4], bandwidth: [1Gbps, "
+      "2Gbps]}\n");
+  ASSERT_EQ(plan.trainings.size(), 3u + 1);
+  for (const PlannedTraining& training : plan.trainings) {
+    if (training.scenario.policies.front() == "topk") continue;
+    EXPECT_EQ(training.points.size(), 2u);
+    EXPECT_EQ(training.scenario.aggregation.text(), "sharded-parameter-server");
+    EXPECT_EQ(training.scenario.servers, plan.points[training.points.front()].scenario.servers);
+  }
+}
+
 TEST(StudyPlan, IdsStayWhenOtherPointsComeAndGo) {
   const std::vector<std::string> ids =
       Ids(Plan("grid: {policies: [dense, topk], bandwidth: [1Gbps], density: [1%, 2%]}\n"));

@@ -429,8 +429,47 @@ TEST(Clock, ServersWorkBeforeTheyAnswer) {
   const std::vector<BucketWork> pair = {work.buckets[1], work.buckets[1]};
   const BucketWork merged = MergeUnits(pair).front();
   EXPECT_EQ(merged.calls[0].pull, 14);
-  for (const Transfer other : {Transfer::kPeers, Transfer::kShardedParameterServer}) {
-    EXPECT_NE(MessageOf([&] { CollectiveOf({other}, call(), 10); }).find("parameter-server"),
+  // A call without slices is for one server, whatever it is called.
+  TransferOptions sharded{Transfer::kShardedParameterServer};
+  EXPECT_TRUE(CollectiveOf(sharded, call(), 10).shards.empty());
+  sharded.servers = 2;
+  for (const TransferOptions& other : {TransferOptions{Transfer::kPeers}, sharded}) {
+    EXPECT_NE(MessageOf([&] {
+                CollectiveOf(other, call(), 10);
+              }).find("allowed: parameter-server, as the server compresses"),
+              std::string::npos);
+  }
+}
+
+// Each of several servers has its slices of all units, and its part of their work.
+TEST(Clock, ServersOfSlicesWorkAtOnce) {
+  TransferOptions options{Transfer::kShardedParameterServer};
+  options.servers = 2;
+  const Clock clock(ToyProfile(), ToyCosts(), kNumels, options);
+  StepWork work = ToyWork();
+  SentCall& call = work.buckets[1].calls[0];
+  call.collective = Collective::kAllGather;
+  call.reduction = Reduction::kServed;
+  call.bytes = {9, 9};
+  call.pull = 7;
+  call.serve = work.buckets[1].calls[1].encode;
+  call.served = {{5, 4}, {4, 3}};
+  const std::vector<BucketWork> pair = {work.buckets[1], work.buckets[1]};
+  work.buckets[1] = MergeUnits(pair).front();
+  const auto spec = clock.Price(work, {}).traffic.buckets[1].calls[0].collective;
+  EXPECT_EQ(spec.algorithm, CollectiveAlgorithm::ShardedParameterServer);
+  EXPECT_EQ(spec.pullBytes, 14);
+  ASSERT_EQ(spec.shards.size(), 2u);
+  EXPECT_EQ(spec.shards[0].push, 10);
+  EXPECT_EQ(spec.shards[0].pull, 8);
+  EXPECT_EQ(spec.shards[1].push, 8);
+  EXPECT_EQ(spec.shards[1].pull, 6);
+  EXPECT_EQ(spec.serve, clock.Price(work, {}).call_encode[1][1][0] / 2);
+  for (const int servers : {1, 3}) {
+    options.servers = servers;
+    EXPECT_NE(MessageOf([&] {
+                CollectiveOf(options, call, 10);
+              }).find("sharded-parameter-server with 2 servers (network.servers)"),
               std::string::npos);
   }
 }

@@ -9,7 +9,7 @@
 
 namespace legacy {
 
-// Returns a step of two workers with one bucket of two layers and four collective calls, the
+// Returns a step of two workers with one bucket of two layers and five collective calls, the
 // second of `bytes`.
 inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   StepWork work;
@@ -37,7 +37,14 @@ inline StepWork ExampleWork(int64_t step, int64_t bytes) {
   fourth.bytes = {44, 20};
   fourth.pull = 44;
   fourth.blocks = BlockStream{.bytes = 20, .slots = 3};
-  work.buckets = {{{1, 0}, 30, {first, second, third, fourth}}};
+  SentCall fifth;
+  fifth.collective = Collective::kAllReduce;
+  fifth.reduction = Reduction::kServed;
+  fifth.bytes = {56, 56};
+  fifth.pull = 40;
+  fifth.serve = {{"topk.encode", 30, 2}};
+  fifth.served = {{.sent = 30, .answered = 24}, {.sent = 26, .answered = 16}};
+  work.buckets = {{{1, 0}, 30, {first, second, third, fourth, fifth}}};
   return work;
 }
 

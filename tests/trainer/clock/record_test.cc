@@ -128,6 +128,8 @@ TEST_F(RecordTest, RefusesStepsThatNoRecorderWrites) {
       {"\"bytes\":[100,100]", "\"bytes\":[100]", ":2: bytes: got 1 messages"},
       {"\"bytes\":[100,100]", "\"bytes\":[100,9223372036854775808]", ":2: bytes: got '9223"},
       {"\"bytes\":[100,100]", "\"bytes\":[100,0.5]", ":2: bytes: got '0.5"},
+      {"\"pull\":40,", "", ":2: served: given by calls that servers answer"},
+      {"\"sent\":26", "\"sent\":-1", ":2: sent: got '-1"},
       {"\"kernel\":\"topk.encode\"", "\"kernel\":5", ":2: kernel: got '5'; allowed: a text"},
       {"\"workers\":2", "\"workers\":1000000", ":2: workers: got '1000000"},
       {"\"buckets\":[", "\"bucket\":[", ":2: without 'buckets'"},

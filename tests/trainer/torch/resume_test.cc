@@ -152,7 +152,8 @@ TEST_F(Resume, EveryScheme) {
     Expect({.scheme = scheme, .options = SmallOptions()}, {3});
   }
   for (const char* text : {"topk:dense_start=4", "topk+rbf", "topk:where=after-mean",
-                           "topk:where=both", "dgc:warmup=2", "powersgd:rank=2"}) {
+                           "topk:where=both", "topk:where=server,servers=3",
+                           "topk:where=both,servers=2+bf16", "dgc:warmup=2", "powersgd:rank=2"}) {
     try {
       MakeScheme(text);
     } catch (const Error&) {
