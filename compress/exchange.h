@@ -14,6 +14,9 @@
 //     exchange->FinishCall()
 //   exchange->Mean(out)
 //
+// Where the mean is compressed (SchemeTraits::compresses_mean), it is measured after the only call:
+// FinishCall, Measure(0, {}), Choose, Complete(call) again for the work of the choice, and Mean.
+//
 // All workers are active in a step unless it lists the active ones (backup workers, deadlines). The
 // others do not encode, and keep their state; the mean is over the active workers.
 #pragma once
@@ -99,8 +102,7 @@ struct CollectiveCall {
   WorkList decode;  // work of each worker after the call, for all messages together
   // Only parameter servers and aggregators of blocks read these: the bytes that each worker gets
   // from them, if those do not follow from the messages, and the work of a server between the last
-  // message and its answers. Of several servers, it is the work of all together, and each has a
-  // slice of every message.
+  // message and its answers. Of several servers, it is the work of all, and each has a slice.
   std::optional<int64_t> pull = {};
   WorkList serve = {};
   std::vector<ServedSlice> served = {};    // of kServed with several servers: the slice of each
@@ -194,7 +196,8 @@ class Exchange {
   // Accumulates the worker's gradient, compresses it at the loosest candidate, compresses that
   // selection at the next one (multi-level compression), and keeps the results. If the step
   // estimates, it only makes an error table. It is called once for each active worker if the step
-  // has candidates. Throws Error if the scheme takes none (SchemeTraits).
+  // has candidates, or once where the mean is compressed. Throws Error if the scheme takes none
+  // (SchemeTraits).
   virtual Probe Measure(int worker, std::span<const float> gradient);
   // Continues with candidates[index]; Encode then takes no gradient.
   virtual void Choose(size_t index);
@@ -217,7 +220,8 @@ class Exchange {
     return {};
   }
   // Completes the description of the current call, where it depends on messages: what workers get
-  // of sums, and work. It is called between the last Accumulate and FinishCall.
+  // of sums, and work. It is called between the last Accumulate and FinishCall, and where the mean
+  // is measured once more after Choose.
   virtual void Complete(CollectiveCall&) const {}
   // Append and take what the descriptions of calls (CollectiveCall) need of a worker besides its
   // messages, such as the number of values that wait for the next call. Processes that simulate

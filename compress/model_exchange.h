@@ -61,9 +61,12 @@ class ModelExchange {
   virtual void Encode(int worker, const float* gradient) = 0;
 
   // Return the probes [worker][unit] of a step with candidates, once all are encoded, and whether
-  // the unit's parameter is chosen from them.
+  // the unit's parameter is chosen from them. Where the mean is compressed, the calls that form it
+  // run first, and its probes are those of worker 0.
   virtual std::span<const std::vector<Probe>> Probes() { return {}; }
   virtual bool Measured([[maybe_unused]] int unit) const { return false; }
+  // Returns whether the step's candidates are measured on the mean, so that nobody sends for it.
+  virtual bool MeasuresMean() const { return false; }
   // Continues with candidates[index].
   virtual void Choose([[maybe_unused]] size_t index) {}
 

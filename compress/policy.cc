@@ -60,4 +60,14 @@ std::optional<CollectiveCall> OpenPolicyCall(Policy& policy, PolicyMoment moment
   return call;
 }
 
+WorkList AgreeAlone(Policy& policy, std::span<const Probe> probes) {
+  const std::optional<CollectiveCall> call = OpenPolicyCall(policy, PolicyMoment::kAgreement);
+  if (!call) return {};
+  policy.Accumulate(0, policy.Encode(0, probes).bytes);
+  policy.FinishCall();
+  WorkList work = call->encode;
+  AddWork(call->decode, work);
+  return work;
+}
+
 }  // namespace legacy

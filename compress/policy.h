@@ -8,6 +8,7 @@
 //     exchanges measure the candidates
 //     OpenCall(kAgreement) and its messages
 //     Chosen()                                     the candidate that all units take
+//                                                  (where the mean is compressed: AgreeAlone)
 //   the exchanges run
 //   if OpenCall(kAnnouncement) opens a call:       worker 0 announces decisions for later steps
 //     its messages
@@ -172,6 +173,10 @@ void DecideParameters(Policy& policy, const StepInfo& step, std::span<const Unit
 // plugin's policy declares negative work.
 WorkList LocalWorkOf(const Policy& policy);
 std::optional<CollectiveCall> OpenPolicyCall(Policy& policy, PolicyMoment moment);
+
+// Lets the policy agree on a candidate from probes of the mean, which all workers have: worker 0's
+// message takes the place of all, and none travels. Returns the work of each worker.
+WorkList AgreeAlone(Policy& policy, std::span<const Probe> probes);
 
 // Makes the policy that gives all units the same parameter in all steps.
 std::unique_ptr<Policy> MakeUniformPolicy(double parameter);

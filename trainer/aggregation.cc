@@ -25,6 +25,16 @@ BucketWork Behind(const SentCall& agreement, std::span<const BucketWork> buckets
   return all;
 }
 
+// Moves what workers compute after their calls to the last bucket, with the work of agreeing:
+// nothing is chosen before the mean of all buckets is known. The calls themselves do not wait.
+void WorkAtTheEnd(const WorkList& agreement, std::span<BucketWork> buckets) {
+  WorkList& last = buckets.back().calls.back().decode;
+  for (BucketWork& bucket : buckets.first(buckets.size() - 1)) {
+    for (SentCall& call : bucket.calls) JoinWork(std::exchange(call.decode, {}), last);
+  }
+  AddWork(agreement, last);
+}
+
 int64_t BytesOf(std::span<const SentCall> calls) {
   int64_t sum = 0;
   for (const SentCall& call : calls) {
@@ -59,6 +69,7 @@ void Aggregation::Begin(const StepInfo& step) {
   step_ = step.step;
   active_workers_ = step.ActiveWorkers(workers_);
   agreement_.reset();
+  alone_.reset();
   announcement_.reset();
   if (processes_.Leads()) {
     BeginLeading(step);
@@ -193,7 +204,13 @@ void Aggregation::Finish(float* mean) {
 void Aggregation::Agree() {
   if (candidates_.empty()) return;
   const std::span<const std::vector<Probe>> probes = exchange_->Probes();
-  if (processes_.Leads()) RunPolicyCall(PolicyMoment::kAgreement, probes);
+  if (processes_.Leads()) {
+    if (exchange_->MeasuresMean()) {
+      alone_ = AgreeAlone(policy_, probes.front());
+    } else {
+      RunPolicyCall(PolicyMoment::kAgreement, probes);
+    }
+  }
   StateWriter out;
   if (processes_.Leads()) out.Number(policy_.Chosen());
   const Bytes bytes = processes_.Broadcast(out.Take(), 0);
@@ -233,6 +250,7 @@ std::vector<BucketWork> Aggregation::Buckets() const {
     for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
   }
   if (agreement_) buckets = {Behind(*agreement_, buckets)};
+  if (alone_) WorkAtTheEnd(*alone_, buckets);
   if (policy_.ReadsLocalGradient()) {
     AddWork(LocalWorkOf(policy_), buckets.back().calls.front().encode);
   }

@@ -124,6 +124,7 @@ class Aggregation {
   StateWriter gradient_;             // that gradient, where it has to travel
   std::vector<UnitRecord> records_;  // by unit
   std::optional<SentCall> agreement_;
+  std::optional<WorkList> alone_;  // work of agreeing on what the mean says, where that was done
   std::optional<SentCall> announcement_;
 };
 

@@ -38,7 +38,7 @@ void HostModelExchange::Begin(const ModelStep& step) {
     const bool measured = Measured(static_cast<int>(u));
     if (measured) context.candidates.assign(step.candidates.begin(), step.candidates.end());
     unit.exchange->Begin(context);
-    if (!measured) OpenCall(unit);
+    if (!measured || MeasuresMean()) OpenCall(unit);
   }
   probes_.assign(measures_ ? static_cast<size_t>(workers_) : 0, std::vector<Probe>(units_.size()));
 }
@@ -51,7 +51,7 @@ void HostModelExchange::Encode(int worker, const float* gradient) {
   for (size_t u = 0; u < units_.size(); ++u) {
     UnitState& unit = units_[u];
     const std::span part(gradient + unit.unit.offset, static_cast<size_t>(unit.unit.numel));
-    if (Measured(static_cast<int>(u))) {
+    if (Measured(static_cast<int>(u)) && !MeasuresMean()) {
       probes_[worker][u] = unit.exchange->Measure(worker, part);
     } else if (unit.open) {
       unit.messages[worker] = unit.exchange->Encode(worker, part);
@@ -63,6 +63,7 @@ void HostModelExchange::Choose(size_t index) {
   for (size_t u = 0; u < units_.size(); ++u) {
     if (!Measured(static_cast<int>(u))) continue;
     units_[u].exchange->Choose(index);
+    if (MeasuresMean()) units_[u].exchange->Complete(units_[u].calls.back());
     OpenCall(units_[u]);
   }
   EncodeOpen(/*measured_alone=*/true);
@@ -104,6 +105,13 @@ void HostModelExchange::ShareMessages() {
 
 std::span<const std::vector<Probe>> HostModelExchange::Probes() {
   const int units = static_cast<int>(units_.size());
+  if (MeasuresMean()) {
+    RunCalls();
+    pool_.ForEach(units, [&](int64_t u, int) {
+      if (Measured(static_cast<int>(u))) probes_[0][u] = units_[u].exchange->Measure(0, {});
+    });
+    return probes_;
+  }
   Share(
       active_workers_,
       [&](int worker, StateWriter& out) {
@@ -142,17 +150,27 @@ void HostModelExchange::Loaded() {
 
 void HostModelExchange::Finish(float* mean) {
   while (AnyOpen()) {
-    ShareMessages();
-    CountBytes();
-    if (hook_) CallHook();
-    // Units share nothing, so their messages are accumulated in parallel; within a unit, workers go
-    // in order.
-    pool_.ForEach(std::ssize(units_), [&](int64_t u, int) { Accumulate(units_[u]); });
+    RunCalls();
     if (AnyOpen()) EncodeOpen(/*measured_alone=*/false);
   }
   pool_.ForEach(std::ssize(units_), [&](int64_t u, int) {
     const Unit& unit = units_[u].unit;
     units_[u].exchange->Mean({mean + unit.offset, static_cast<size_t>(unit.numel)});
+  });
+}
+
+void HostModelExchange::RunCalls() {
+  ShareMessages();
+  CountBytes();
+  if (hook_) CallHook();
+  // Units share nothing, so their messages are accumulated in parallel; within a unit, workers go
+  // in order.
+  pool_.ForEach(std::ssize(units_), [&](int64_t u, int) {
+    UnitState& unit = units_[u];
+    if (!unit.open) return;
+    Accumulate(unit);
+    unit.open = false;
+    if (!Measured(static_cast<int>(u)) || !MeasuresMean()) OpenCall(unit);
   });
 }
 
@@ -212,7 +230,6 @@ void HostModelExchange::CallHook() {
 }
 
 void HostModelExchange::Accumulate(UnitState& unit) {
-  if (!unit.open) return;
   for (const int w : active_workers_) {
     GiveUpIfLate();
     try {
@@ -225,7 +242,6 @@ void HostModelExchange::Accumulate(UnitState& unit) {
   }
   unit.exchange->Complete(unit.calls.back());
   unit.exchange->FinishCall();
-  OpenCall(unit);
 }
 
 void HostModelExchange::EncodeOpen(bool measured_alone) {

@@ -25,6 +25,7 @@ class HostModelExchange : public ModelExchange {
   void Encode(int worker, const float* gradient) override;
   std::span<const std::vector<Probe>> Probes() override;
   bool Measured(int unit) const override;
+  bool MeasuresMean() const override { return measures_ && CompressesMean(); }
   void Choose(size_t index) override;
   void Finish(float* mean) override;
   std::vector<SentCall> Calls(int unit) const override { return units_[unit].calls; }
@@ -69,6 +70,8 @@ class HostModelExchange : public ModelExchange {
   void CountBytes();
   void CallHook();
   void Accumulate(UnitState& unit);
+  // Sends and receives what is encoded of the open calls, and opens the next ones.
+  void RunCalls();
   // Encodes the open call, of measured units only or of all.
   void EncodeOpen(bool measured_alone);
   bool AnyOpen() const;

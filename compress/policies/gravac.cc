@@ -20,6 +20,10 @@
 // ends with the agreement that has the time of its last step, and its decision holds from the
 // following step on.
 //
+// Where the mean is compressed (where=after-mean), e is that of the mean, which all workers have:
+// they agree without a message, and the seconds of a step, which ends for all at once, are their
+// own.
+//
 // With learning-rate release, a drop of the rate (gradient_watch.h) lets theta_cur rise again.
 // Densities are 1 / theta.
 #include <algorithm>
@@ -296,8 +300,11 @@ void CheckDensityCandidates(const Scheme& scheme) {
     if (!TakesDensityCandidates(*MakeScheme(name))) continue;
     known += (known.empty() ? "" : ", ") + name;
   }
-  throw Error("policy gravac with scheme", std::string(scheme.Name()),
-              "schemes whose density can be chosen within a step: " + known);
+  throw Error(
+      "policy gravac with scheme", std::string(scheme.Name()),
+      "schemes whose density can be chosen within a step, with where=worker, or after-mean and "
+      "again=off: " +
+          known);
 }
 
 std::unique_ptr<Policy> MakeGravac(const OptionReader& options, const PolicyContext& context) {

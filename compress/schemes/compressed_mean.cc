@@ -1,6 +1,7 @@
 #include "compress/schemes/compressed_mean.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "base/error.h"
@@ -19,6 +20,11 @@ struct Parts {
   std::shared_ptr<const Scheme> own;    // of the mean
   Where where = Where::kAfterMean;
   Again again = Again::kOff;
+
+  // True if a policy can choose the parameter once the mean is known, and nothing is sent then.
+  bool TakesCandidates() const {
+    return where == Where::kAfterMean && again == Again::kOff && own->Traits().takes_candidates;
+  }
 
   // Returns the parameter of what workers send.
   double FirstParameter(double parameter) const {
@@ -74,17 +80,36 @@ class CompressedMeanExchange : public Exchange {
         workers_(workers) {}
 
   void Begin(const UnitStep& context) override {
-    if (!context.candidates.empty()) return Exchange::Choose(0);  // throws
+    measures_ = !context.candidates.empty();
+    if (measures_ && !parts_.TakesCandidates()) return Exchange::Choose(0);  // throws
     UnitStep first = context;
     first.parameter = parts_.FirstParameter(context.parameter);
+    first.candidates.clear();
     first_->Begin(first);
     UnitStep own = context;
     own.info.active_workers.clear();
     if (parts_.where != Where::kAfterMean) own.first_sender = static_cast<uint32_t>(workers_);
     own_->Begin(own);
-    calls_ = parts_.Calls(unit_, context.parameter,
-                          static_cast<int>(context.info.ActiveWorkers(workers_).size()));
+    const auto active = static_cast<int>(context.info.ActiveWorkers(workers_).size());
+    calls_ = measures_ ? std::vector{parts_.OnlyCall(*parts_.first, unit_, first.parameter, active)}
+                       : parts_.Calls(unit_, context.parameter, active);
     call_ = 0;
+    chosen_.reset();
+  }
+
+  // All workers measure the mean, and draw, as worker 0 does.
+  Probe Measure(int, std::span<const float>) override {
+    assert(measures_ && call_ == 1);
+    return own_->Measure(0, mean_);
+  }
+  void Choose(size_t index) override {
+    own_->Choose(index);
+    Compress();
+  }
+  void Complete(CollectiveCall& call) const override {
+    if (!chosen_) return;
+    AddWork(chosen_->encode, call.decode);
+    AddWork(chosen_->decode, call.decode);
   }
 
   std::optional<CollectiveCall> NextCall() override {
@@ -110,13 +135,7 @@ class CompressedMeanExchange : public Exchange {
     mean_.resize(static_cast<size_t>(unit_.numel));
     first_->Mean(mean_);
     if (!CompressesFirst()) fed_ = own_->ErrorFed(0, mean_);
-    own_->NextCall();
-    message_ = own_->Encode(0, mean_);
-    own_->Accumulate(0, message_.bytes);
-    own_->FinishCall();
-    update_.resize(mean_.size());
-    own_->Mean(update_);
-    if (parts_.again == Again::kDense) message_ = DenseCodec().Encode(update_, {});
+    if (!measures_) Compress();
   }
 
   void Mean(std::span<float> out) const override { std::ranges::copy(update_, out.begin()); }
@@ -162,6 +181,17 @@ class CompressedMeanExchange : public Exchange {
 
  private:
   bool CompressesFirst() const { return parts_.where == Where::kBoth; }
+  // Makes the update of the mean, and the message that all send again.
+  void Compress() {
+    const std::optional<CollectiveCall> call = own_->NextCall();
+    if (measures_) chosen_ = call;
+    message_ = own_->Encode(0, measures_ ? std::span<const float>() : mean_);
+    own_->Accumulate(0, message_.bytes);
+    own_->FinishCall();
+    update_.resize(mean_.size());
+    own_->Mean(update_);
+    if (parts_.again == Again::kDense) message_ = DenseCodec().Encode(update_, {});
+  }
   // Returns the exchange that selects what workers send, or else what the mean keeps.
   const Exchange& Selecting() const { return CompressesFirst() ? *first_ : *own_; }
 
@@ -172,10 +202,12 @@ class CompressedMeanExchange : public Exchange {
   int workers_;
   std::vector<PlannedCall> calls_;
   size_t call_ = 0;
-  Message message_;            // of the mean, or what all workers send again
-  std::vector<float> mean_;    // what the first call has formed
-  std::vector<float> fed_;     // e
-  std::vector<float> update_;  // u
+  bool measures_ = false;                 // true where the step has candidates
+  std::optional<CollectiveCall> chosen_;  // with the work of the candidate that was chosen
+  Message message_;                       // of the mean, or what all workers send again
+  std::vector<float> mean_;               // what the first call has formed
+  std::vector<float> fed_;                // e
+  std::vector<float> update_;             // u
 };
 
 class CompressedMeanScheme : public WrappedScheme {
@@ -183,10 +215,13 @@ class CompressedMeanScheme : public WrappedScheme {
   explicit CompressedMeanScheme(const Parts& parts) : WrappedScheme(parts.own), parts_(parts) {}
   SchemeTraits Traits() const override {
     SchemeTraits traits = scheme()->Traits();
-    traits.takes_candidates = false;
+    traits.takes_candidates = parts_.TakesCandidates();
     traits.compresses_mean = parts_.where != Where::kBoth;
     traits.servers = parts_.where == Where::kAfterMean ? 0 : 1;
     return traits;
+  }
+  WorkList SelectWork(int64_t numel, double parameter) const override {
+    return scheme()->SelectWork(numel, parameter);
   }
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     int64_t bytes = 0;

@@ -11,6 +11,8 @@
 // value is sent, whatever the density: the bytes of a step are those of `dense`, and its time is at
 // least that. `again` adds the second collective call of those programs, which changes no result:
 // `gather` sends every worker's message to all (ImageNet), `dense` sums u again (Transformer-XL).
+// Without `again`, a policy may choose among candidates: e = mean g_w + r is measured after the
+// call (Exchange::Measure), alike at all workers, which therefore agree without a message.
 //
 // With `server` and `both` a parameter server compresses, and its answer to each worker is the
 // message of u. It draws as a worker N would. Workers send all values to it, or with `both` their

@@ -95,6 +95,7 @@ class Trial {
     }
     parameters_.resize(units_.size());
     measured_.resize(units_.size());
+    traces_.resize(units_.size());
     mean_.resize(static_cast<size_t>(ElementsOf(units_)));
   }
 
@@ -136,6 +137,8 @@ class Trial {
     }
     return parts;
   }
+  // True where candidates are measured on the mean, after the only call.
+  bool MeasuresMean() const { return !candidates_.empty() && scheme_->Traits().compresses_mean; }
   // Adds the bytes and seconds of a collective call to the record.
   void Charge(const SentCall& call, int64_t elements, CodecRecord& record) const;
 
@@ -154,6 +157,7 @@ class Trial {
   std::vector<double> parameters_;
   std::vector<double> candidates_;
   std::vector<std::vector<double>> measured_;  // MeanErrorFed before candidates were measured
+  std::vector<ExchangeTrace> traces_;          // calls before candidates were measured, by unit
   std::vector<float> mean_;
 };
 
@@ -211,12 +215,22 @@ size_t Trial::Agree(const Gradients& gradients) {
   for (size_t u = 0; u < units_.size(); ++u) {
     all_[u]->Begin(ContextOf(u));
     const Gradients parts = PartOf(u, gradients);
+    traces_[u] = {};
     if (!candidates_.empty()) measured_[u] = MeanErrorFed(*all_[u], parts);
+    if (MeasuresMean()) {
+      RunNextCall(*all_[u], parts, traces_[u]);
+      probes[0].push_back(all_[u]->Measure(0, {}));
+      continue;
+    }
     for (size_t w = 0; w < probes.size(); ++w) {
       probes[w].push_back(all_[u]->Measure(static_cast<int>(w), parts[w]));
     }
   }
-  RunPolicyCall(PolicyMoment::kAgreement, probes);
+  if (MeasuresMean()) {
+    AgreeAlone(*policy_, probes[0]);
+  } else {
+    RunPolicyCall(PolicyMoment::kAgreement, probes);
+  }
   if (candidates_.empty()) return 0;
   for (const auto& exchange : all_) exchange->Choose(policy_->Chosen());
   return policy_->Chosen();
@@ -237,14 +251,16 @@ void Trial::RunAlone(size_t u, std::span<const float> gradient, size_t chosen,
     double measuring = 0;
     exchange.Begin(ContextOf(u));
     Gradients gradients = {gradient};
+    trace = {};
     if (!candidates_.empty()) {
+      if (MeasuresMean()) RunNextCall(exchange, gradients, trace);
       const Stopwatch watch;
-      exchange.Measure(0, gradient);
+      exchange.Measure(0, MeasuresMean() ? std::span<const float>() : gradient);
       exchange.Choose(chosen);
       measuring = watch.Seconds();
       gradients = {{}};
     }
-    trace = RunCalls(exchange, gradients, units_[u].numel);
+    trace = RunCalls(exchange, gradients, units_[u].numel, std::move(trace));
     encode.push_back(measuring + trace.encode_seconds);
     decode.push_back(trace.decode_seconds);
   }
@@ -267,7 +283,8 @@ void Trial::RunUnit(size_t u, const Gradients& gradients, size_t chosen) {
       candidates_.empty() ? MeanErrorFed(exchange, parts) : std::move(measured_[u]);
   const std::vector<float> known = KnownTo(exchange);
   const Gradients none(parts.size());
-  const ExchangeTrace trace = RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel);
+  const ExchangeTrace trace =
+      RunCalls(exchange, candidates_.empty() ? parts : none, unit.numel, std::move(traces_[u]));
   const Losses losses = LossesOf(e, trace.mean, known);
   record.mean_squared = losses.squared;
   record.mean_error_squared = losses.error;

@@ -18,10 +18,15 @@ struct ExchangeTrace {
   double decode_seconds = 0;  // seconds of all messages
 };
 
-// Runs all calls after Begin. `gradients` has one for each worker; they are empty where the
-// exchange has measured them and a candidate was chosen.
-ExchangeTrace RunCalls(Exchange& exchange, std::span<const std::span<const float>> gradients,
-                       int64_t numel);
+using WorkerGradients = std::span<const std::span<const float>>;
+
+// Runs the next call, if there is one, and adds it to the trace. `gradients` has one for each
+// worker; they are empty where the exchange has measured them and a candidate was chosen.
+bool RunNextCall(Exchange& exchange, WorkerGradients gradients, ExchangeTrace& trace);
+
+// Runs all calls after Begin, or those after the ones in `trace`.
+ExchangeTrace RunCalls(Exchange& exchange, WorkerGradients gradients, int64_t numel,
+                       ExchangeTrace trace = {});
 
 // Runs one collective call. `encode` makes the messages and `accumulate` receives them, in the
 // order of the workers. `exchange`, if the call is that of one, knows the parts of an all-to-all

@@ -5,7 +5,6 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/summary.h"
 #include "base/error.h"
 #include "base/number.h"
 #include "base/parse.h"
@@ -64,8 +63,9 @@ bool MayRoundSums(const Method& method, const Scenario& scenario) {
 std::string SchemeText(const Method& method, const Scenario& scenario) {
   std::string text = WithFormat(method.scheme, scenario);
   if (*scenario.index) text = WithOption(text, "index", scenario.index.text());
-  const int servers = AggregatingServers(scenario);
-  if (servers > 1) text = WithOption(text, "servers", std::to_string(servers));
+  if (const int servers = AggregatingServers(scenario); servers > 1) {
+    text = WithOption(text, "servers", std::to_string(servers));
+  }
   // A scheme that applies momentum before it compresses takes over the momentum of the training,
   // unless it has one of its own.
   const SchemeTraits traits = MakeScheme(text)->Traits();
@@ -213,16 +213,13 @@ std::string Describe(const LegacySchedule& schedule, const ParameterSpec& spec) 
 // Throws Error unless the scenario has the parameter servers that compress; 0: none does.
 void CheckServers(const Method& method, const Scenario& scenario, int servers) {
   if (servers == 0 || servers == AggregatingServers(scenario)) return;
-  std::string needed = "parameter-server";
-  if (servers > 1) {
-    needed = "sharded-parameter-server and network.servers=" + std::to_string(servers);
-  } else if (WithOption(method.scheme, "servers", "2") != method.scheme) {
-    needed += " or sharded-parameter-server";
-  }
-  throw Error("methods." + method.name + ".scheme", method.scheme,
-              "others, or network.aggregation=" + needed +
-                  ": with where=server, where=both and sums=server a server answers with other "
-                  "bytes than it gets");
+  const bool slices = WithOption(method.scheme, "servers", "2") != method.scheme;
+  const std::string one = slices ? "[sharded-]parameter-server" : "parameter-server";
+  throw Error(
+      "methods." + method.name + ".scheme", method.scheme,
+      "others, or network.aggregation=" +
+          (servers == 1 ? one : "sharded-parameter-server, servers=" + std::to_string(servers)) +
+          ": the server answers with what it has compressed (where=server, where=both)");
 }
 
 }  // namespace
@@ -276,48 +273,6 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   if (!method.bytes_of.empty()) built.description += " (" + method.BytesText() + ")";
   if (!IsUniform(method)) built.description += " by " + method.policy;
   return built;
-}
-
-std::string SendsEverything(const Method& method, const Scheme& scheme) {
-  const SchemeTraits traits = scheme.Traits();
-  if (!traits.compresses_mean) return "";
-  if (traits.servers > 0) {
-    return method.name +
-           ": with where=server workers send every value; only the server's answers are compressed";
-  }
-  return method.name +
-         ": where=after-mean sends every value; its element ratio counts what is selected from the "
-         "mean, its bytes are at least those of dense";
-}
-
-std::string FewDecisions(const Method& method, const Policy& policy, int64_t steps) {
-  const std::optional<DecisionForecast> forecast = policy.DecisionsIn(steps);
-  if (!forecast || forecast->decisions >= analysis::kFewestDecisions) return "";
-  const char* const times[] = {"never decides", "decides once", "decides twice"};
-  return method.name + ": its policy " + method.policy + " " + times[forecast->decisions] + " in " +
-         std::to_string(steps) +
-         " steps; a part of the run makes it act: " + std::string(policy.Name()) + ":" +
-         forecast->remedy;
-}
-
-std::string NeverCompresses(const Method& method, const Scheme& scheme, std::span<const Unit> units,
-                            int64_t steps) {
-  const SchemeTraits traits = scheme.Traits();
-  const double least = scheme.Parameter().minimum;
-  if (std::ranges::none_of(units, [&](const Unit& u) { return scheme.Compresses(u, least); })) {
-    const bool vectors =
-        std::ranges::none_of(units, [](const Unit& u) { return u.shape.size() > 1; });
-    return method.name + ": its scheme sends everything whole, as it compresses " +
-           (vectors ? "matrices and none of these layers has the shape of one"
-                    : "none of these layers");
-  }
-  if (traits.dense_steps < steps) return "";
-  const std::string option = traits.momentum_from ? "warmup" : "dense_start";
-  return method.name + ": its scheme sends everything whole in its first " +
-         std::to_string(traits.dense_steps) + " steps, so that this run of " +
-         std::to_string(steps) +
-         " never compresses; a smaller number makes it: " + std::string(scheme.Name()) + ":" +
-         option + "=" + std::to_string(std::max<int64_t>(1, steps / 5));
 }
 
 std::string EndsUniform(const Method& method, const BuiltMethod& built, std::span<const Unit> units,

@@ -59,6 +59,12 @@ void CheckCalls(const Scheme& scheme, const Unit& unit, int workers) {
 
 UnitExchanges::UnitExchanges(UnitPlan plan, BuiltMethod built, int workers)
     : plan_(std::move(plan)), built_(std::move(built)), workers_(workers) {
+  if (built_.scheme->Traits().compresses_mean && policy().Traits().has_candidates) {
+    throw Error(
+        "policy", std::string(policy().Name()),
+        "one that chooses before a step, with where=after-mean: workers would choose within "
+        "it by times of their own, which only simulated ones have in common");
+  }
   for (const Unit& unit : plan_.units) {
     CheckCalls(*built_.scheme, unit, workers_);
     states_.push_back({.exchange = built_.scheme->Open(unit, workers_)});

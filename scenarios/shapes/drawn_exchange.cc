@@ -131,11 +131,20 @@ Probe DrawnExchange::Measure(size_t unit) {
   int64_t& steps = state.measured[now];
   if (steps >= gradients_.steps) return state.probes[now];
   ++steps;
+  return state.probes[now] = MeasureNow(unit);
+}
+
+// Begins the unit's exchange and measures the candidates, after the only call where the mean is
+// measured.
+Probe DrawnExchange::MeasureNow(size_t unit) {
   Exchange& exchange = ExchangeOf(unit);
   const int worker = active_workers_.front();
   exchange.Begin(ContextOf(unit, worker));
   open_[unit] = 1;
-  return state.probes[now] = exchange.Measure(worker, Draw(unit, worker));
+  const std::vector<float> gradient = Draw(unit, worker);
+  if (!MeasuresMean()) return exchange.Measure(worker, gradient);
+  units_[unit].before = RunCall(unit, exchange.NextCall().value(), worker, gradient, 0);
+  return exchange.Measure(0, {});
 }
 
 // Returns the context of a step in which `sender` stands in for every active worker.
@@ -207,37 +216,51 @@ void DrawnExchange::RunUnit(size_t unit, Sent& sent) {
   const bool measured = Measured(static_cast<int>(unit));
   const int sender = measured ? active_workers_.front() : SenderOf(unit);
   Exchange& exchange = ExchangeOf(unit);
-  if (!open_[unit]) exchange.Begin(ContextOf(unit, sender));
-  if (measured) {
-    if (!open_[unit]) exchange.Measure(sender, Draw(unit, sender));
-    exchange.Choose(chosen_);
-  }
-  std::vector<float> gradient = measured ? std::vector<float>() : Draw(unit, sender);
+  std::vector<float> gradient;
   sent.calls.clear();
+  if (measured) {
+    if (!open_[unit]) MeasureNow(unit);
+    exchange.Choose(chosen_);
+  } else {
+    exchange.Begin(ContextOf(unit, sender));
+    gradient = Draw(unit, sender);
+  }
+  if (measured && MeasuresMean()) {
+    sent.calls.push_back(units_[unit].before);
+    exchange.Complete(sent.calls.back().call);
+  }
   while (std::optional<CollectiveCall> call = exchange.NextCall()) {
-    const Message message = exchange.Encode(sender, std::exchange(gradient, {}));
-    const bool broadcast = call->collective == Collective::kBroadcast;
-    std::vector<int64_t> parts;
-    if (call->collective == Collective::kAllToAll) {
-      parts = exchange.PartBytes(sender, message.bytes);
-    }
-    for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
-      GiveUpIfLate();
-      exchange.Accumulate(sender, message.bytes);
-    }
-    if (call->collective == Collective::kBlockSparse) {
-      // Workers have different blocks: their sum has as many as the scheme expects.
-      const auto expected = scheme_.ExpectedCalls(layout_[unit], parameters_[unit],
-                                                  static_cast<int>(active_workers_.size()), {});
-      *call = expected->at(sent.calls.size()).call;
-    } else {
-      exchange.Complete(*call);
-    }
-    sent.calls.push_back({*call, message.size(), std::move(parts)});
-    exchange.FinishCall();
+    sent.calls.push_back(
+        RunCall(unit, std::move(*call), sender, std::exchange(gradient, {}), sent.calls.size()));
   }
   sent.elements = exchange.ElementsSent();
   ++sent.drawn;
+}
+
+// Runs the open call of a unit, which is its `number`-th one.
+PlannedCall DrawnExchange::RunCall(size_t unit, CollectiveCall call, int sender,
+                                   std::span<const float> gradient, size_t number) {
+  Exchange& exchange = ExchangeOf(unit);
+  const Message message = exchange.Encode(sender, gradient);
+  const bool broadcast = call.collective == Collective::kBroadcast;
+  std::vector<int64_t> parts;
+  if (call.collective == Collective::kAllToAll) {
+    parts = exchange.PartBytes(sender, message.bytes);
+  }
+  for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
+    GiveUpIfLate();
+    exchange.Accumulate(sender, message.bytes);
+  }
+  if (call.collective == Collective::kBlockSparse) {
+    // Workers have different blocks: their sum has as many as the scheme expects.
+    const auto expected = scheme_.ExpectedCalls(layout_[unit], parameters_[unit],
+                                                static_cast<int>(active_workers_.size()), {});
+    call = expected->at(number).call;
+  } else {
+    exchange.Complete(call);
+  }
+  exchange.FinishCall();
+  return {std::move(call), message.size(), std::move(parts)};
 }
 
 std::vector<SentCall> DrawnExchange::Calls(int unit) const {

@@ -39,6 +39,9 @@ class DrawnExchange : public ModelExchange {
   void Encode(int worker, const float* gradient) override;
   std::span<const std::vector<Probe>> Probes() override { return probes_; }
   bool Measured(int unit) const override;
+  bool MeasuresMean() const override {
+    return !candidates_.empty() && scheme_.Traits().compresses_mean;
+  }
   void Choose(size_t index) override { chosen_ = index; }
   // `mean` is not written.
   void Finish(float* mean) override;
@@ -87,11 +90,15 @@ class DrawnExchange : public ModelExchange {
     std::map<Case, Sent> sent;
     std::map<Case, Probe> probes;
     std::map<Case, int64_t> measured;  // number of measured steps
+    PlannedCall before;                // call that formed the mean that was measured
   };
 
   std::vector<float> Unclipped(size_t unit, int worker);
   float ClipOf(int worker);
   Probe Measure(size_t unit);
+  Probe MeasureNow(size_t unit);
+  PlannedCall RunCall(size_t unit, CollectiveCall call, int sender, std::span<const float> gradient,
+                      size_t number);
   UnitStep ContextOf(size_t unit, int sender) const;
   int SenderOf(size_t unit);
   Case CaseOf(size_t unit) const;

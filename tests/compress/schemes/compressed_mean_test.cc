@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "compress/exchange.h"
+#include "compress/policy.h"
 #include "tests/compress/test_data.h"
+#include "tests/message_of.h"
 
 namespace legacy::compressed_mean_test {
 namespace {
@@ -199,6 +202,86 @@ TEST(CompressedMean, ServersWorkAndAnswerWithOneMessage) {
     EXPECT_EQ(call.pull, own.bytes);
     expect_equal(call.decode, own.call.decode);
   }
+}
+
+// Returns the energy of the k largest magnitudes.
+double LargestEnergy(std::span<const float> values, size_t k) {
+  std::vector<double> squares;
+  for (const float x : values) squares.push_back(double{x} * double{x});
+  std::ranges::sort(squares, std::greater());
+  return std::accumulate(squares.begin(), squares.begin() + static_cast<int64_t>(k), 0.0);
+}
+
+int64_t ElementsOf(const WorkList& works, const std::string& kernel) {
+  int64_t sum = 0;
+  for (const Work& work : works) sum += work.kernel == kernel ? work.elements : 0;
+  return sum;
+}
+
+// Candidates are measured on e, after the only call, and the one that is chosen gives the bits of a
+// step with that density.
+TEST(CompressedMean, ChoosesAmongCandidatesOnceTheMeanIsKnown) {
+  constexpr int kWorkers = 4;
+  const std::vector<double> candidates = {1, 0.1, kDensity};
+  for (const bool estimate : {false, true}) {
+    const auto scheme = MakeScheme("topk:where=after-mean");
+    ASSERT_TRUE(scheme->Traits().takes_candidates);
+    const auto chosen = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    const auto given = scheme->Open(test::MakeUnit(kNumel), kWorkers);
+    for (int64_t step = 0; step < 9; ++step) {
+      const size_t choice = 2 - static_cast<size_t>(step) % 3;
+      const Gradients gradients = Different(kWorkers, step);
+      UnitStep context = StepOf(step);
+      context.candidates = candidates;
+      context.estimate = estimate;
+      chosen->Begin(context);
+      CollectiveCall call = chosen->NextCall().value();
+      EXPECT_EQ(call.collective, Collective::kAllReduce);
+      for (int w = 0; w < kWorkers; ++w) {
+        chosen->Accumulate(w, chosen->Encode(w, gradients[w]).bytes);
+      }
+      chosen->Complete(call);
+      EXPECT_EQ(ElementsOf(call.decode, "topk.encode"), 0);
+      chosen->FinishCall();
+      const std::span<const float> e = chosen->AveragedFed();
+      const Probe probe = chosen->Measure(0, {});
+      const double all = LargestEnergy(e, kNumel);
+      EXPECT_NEAR(probe.squared, all, 1e-5 * all);
+      ASSERT_EQ(probe.kept.size(), 3u);
+      for (size_t c = 0; c < 3; ++c) {
+        const auto k = static_cast<size_t>(candidates[c] * kNumel);
+        EXPECT_NEAR(probe.kept[c], LargestEnergy(e, k), (estimate ? 1e-2 : 1e-5) * all);
+      }
+      chosen->Choose(choice);
+      chosen->Complete(call);
+      EXPECT_EQ(ElementsOf(call.decode, "sparse.encode"),
+                choice == 0 ? 0 : candidates[choice] * kNumel);
+      EXPECT_EQ(ElementsOf(call.decode, "topk.encode"), estimate && choice > 0 ? kNumel : 0)
+          << "measuring has selected already";
+      EXPECT_FALSE(chosen->NextCall());
+      std::vector<float> update(kNumel);
+      chosen->Mean(update);
+      ASSERT_EQ(update, test::RunStep(*given, StepOf(step, candidates[choice]), gradients));
+      ASSERT_TRUE(std::ranges::equal(chosen->Residual(0), given->Residual(0)));
+      EXPECT_EQ(chosen->ElementsSent(), given->ElementsSent());
+    }
+    EXPECT_EQ(chosen->Save(), given->Save());
+  }
+}
+
+TEST(CompressedMean, LeavesTheChoiceToNobodyWhereOthersSend) {
+  for (const std::string where : {"server", "both", "after-mean,again=gather"}) {
+    const auto scheme = MakeScheme("topk:where=" + where);
+    EXPECT_FALSE(scheme->Traits().takes_candidates) << where;
+    UnitStep context = StepOf(0);
+    context.candidates = {1, 0.1};
+    EXPECT_THROW(scheme->Open(test::MakeUnit(kNumel), 2)->Begin(context), Error) << where;
+    EXPECT_NE(MessageOf([&] {
+                MakePolicy("gravac", {.scheme = scheme.get(), .units = {test::MakeUnit(kNumel)}});
+              }).find("after-mean and again=off"),
+              std::string::npos);
+  }
+  EXPECT_FALSE(MakeScheme("qsgd:where=after-mean")->Traits().takes_candidates);
 }
 
 TEST(CompressedMean, RefusesWhatIsNotOneMean) {

@@ -102,10 +102,13 @@ TEST_F(ProcessesTest, OptionsOfMethodsGiveEqualFiles) {
                                         "  after-mean: {scheme: 'topk:where=after-mean', policy: "
                                         "accordion}\n"
                                         "  estimated: {policy: 'gravac:probe=estimate'}\n"
+                                        "  of-mean: {scheme: 'topk:where=after-mean', policy: "
+                                        "'gravac:window=1'}\n"
                                         "  knapsack: {policy: 'kimad:split=knapsack'}\n"
                                         "  local: {local_steps: 2}\n";
   ExpectEqual("--scenario=" + Out("methods.yaml") +
-                  " --policies=variance-root,delta,dense-start,after-mean,estimated,knapsack,local",
+                  " --policies=variance-root,delta,dense-start,after-mean,estimated,of-mean,"
+                  "knapsack,local",
               {2, 3});
 }
 

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/error.h"
 #include "trainer/torch/models/model.h"
@@ -89,7 +90,7 @@ class Chooser : public Policy {
   }
   void FinishCall() override {
     if (agreement_) {
-      share_ = sum_ / 4;
+      share_ = sum_ / senders_;
     } else {
       announced_ = sum_;
     }
@@ -101,6 +102,7 @@ class Chooser : public Policy {
   }
 
   double limit_;
+  int senders_ = 4;  // messages of an agreement
   LinkEstimate link_;
   size_t shown_units_ = 0;
   bool agreement_ = false;
@@ -138,6 +140,64 @@ TEST(PolicyCalls, AgreementComesFirstAndDecides) {
     EXPECT_EQ(chooser.seconds_, 2);
     EXPECT_NEAR(chooser.exposed_, 0.5, 1e-9);  // the announcement belongs to no unit
   }
+}
+
+// All workers have the mean, so that they agree without a call; calls do not wait for it, and what
+// is computed for the mean waits for the last of them.
+TEST(PolicyCalls, AgreementOnTheMeanSendsNothing) {
+  TrainingOptions options = SmallOptions();
+  options.buckets = {.first_bytes = 10'000, .bucket_bytes = 100'000};
+  const auto dense =
+      Training(options, Glyphs(), SmallCnn(), MakeUniformPolicy(1), MakeScheme("dense")).Step();
+  for (const double limit : {0.0, 2.0}) {
+    auto policy = std::make_unique<Chooser>(limit);
+    Chooser& chooser = *policy;
+    chooser.senders_ = 1;
+    Training training(options, Glyphs(), SmallCnn(), std::move(policy),
+                      MakeScheme("topk:where=after-mean"));
+    const StepOutcome outcome = training.Step();
+    EXPECT_EQ(chooser.shown_units_, training.Units().size());
+    EXPECT_GT(chooser.share_, 0.1);
+    EXPECT_LT(chooser.share_, 1);
+    for (const UnitOutcome& unit : outcome.units) {
+      EXPECT_EQ(unit.parameter, limit > 0 ? 1.0 : 0.05);
+    }
+    ASSERT_EQ(outcome.work.buckets.size(), dense.work.buckets.size() + 1) << "the announcement";
+    ASSERT_GT(dense.work.buckets.size(), 1u);
+    for (size_t b = 0; b < dense.work.buckets.size(); ++b) {
+      const BucketWork& bucket = outcome.work.buckets[b];
+      EXPECT_EQ(bucket.layers, dense.work.buckets[b].layers);
+      ASSERT_EQ(bucket.calls.size(), 1u);
+      EXPECT_EQ(bucket.calls[0].bytes, dense.work.buckets[b].calls[0].bytes);
+      EXPECT_EQ(bucket.calls[0].decode.empty(), b + 1 < dense.work.buckets.size());
+    }
+  }
+}
+
+// With one worker the mean is its gradient, and GraVAC takes the same branches.
+TEST(PolicyCalls, GravacOnTheMeanOfOneWorkerIsGravacOfTheWorker) {
+  const auto train = [](const std::string& scheme_text) {
+    std::unique_ptr<Scheme> scheme = MakeScheme(scheme_text);
+    const std::vector<Unit> units = LayersOf(SmallCnn());
+    std::unique_ptr<Policy> policy =
+        MakePolicy("gravac:eps=0.9,window=3,theta_min=2", {.scheme = scheme.get(),
+                                                           .units = units,
+                                                           .workers = 1,
+                                                           .total_steps = 20,
+                                                           .parameter = 0.1});
+    Training training(SmallOptions(1), Glyphs(), SmallCnn(), std::move(policy), std::move(scheme));
+    std::vector<double> trace;
+    for (int64_t step = 0; step < 12; ++step) {
+      const StepOutcome outcome = training.Step();
+      trace.push_back(outcome.loss);
+      for (const UnitOutcome& unit : outcome.units) trace.push_back(unit.parameter);
+      training.OnFeedback({.simulated_seconds = 1.0 / static_cast<double>(1 + step % 4)});
+    }
+    return trace;
+  };
+  const std::vector<double> worker = train("topk");
+  EXPECT_EQ(train("topk:where=after-mean"), worker);
+  EXPECT_GT(std::set<double>(worker.begin(), worker.end()).size(), 12u + 1) << "branches differ";
 }
 
 // The bytes that workers exchange decide: a changed byte changes the decision.
