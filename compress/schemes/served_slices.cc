@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "base/state.h"
 #include "compress/checks.h"
 #include "compress/schemes/wrapped_scheme.h"
-#include "compress/state.h"
 
 namespace legacy {
 namespace {
