@@ -25,7 +25,7 @@ constexpr KernelCost kCosts[] = {
     {"dct.multiply", 1, kMultiplyAddBytes, "for each multiply-add; a chunk stays in shared memory"},
     {"dct.select", 1, 4, "reads the values; selects among the coefficients of a chunk"},
     {"eden.decode", 1, 0, "codes and scale count as bytes of the message"},
-    {"eden.quantise", 2, 4,
+    {"eden.quantise", 1, 4,
      "reads the rotation, and sums products; codes count as bytes of the message"},
     {"entries.store", 1, 36,
      "for each kept value: reads the position, writes a sector of 32 bytes"},
@@ -104,7 +104,7 @@ constexpr KernelCost kCosts[] = {
     {"rotate.feedback", 1, 8,
      "error feedback: rotates back what was sent, in blocks that stay in shared memory; reads and "
      "writes the residual"},
-    {"rotate.forward", 2, 8, "reads the values in blocks, writes their rotation and its norm"},
+    {"rotate.forward", 1, 8, "reads the values in blocks, writes their rotation and its norm"},
     {"rotate.inverse", 0, 4, "the pass that decodes also rotates back and writes the mean"},
     {"sampled.encode", 17, 8,
      "selects the Top-K of a sample, counts elements at thresholds, and selects those above one"},

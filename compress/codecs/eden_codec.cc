@@ -97,9 +97,12 @@ std::optional<int64_t> EdenCodec::MessageBytes(const Unit& unit, double bits) co
   return kExtendedHeaderBytes + PayloadBytes(unit.numel, bits);
 }
 
+// The largest magnitude is found first.
 WorkList EdenCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
-  return {
-      {"rotate.forward", numel}, {"eden.quantise", numel}, MovedPayload(numel, context.parameter)};
+  return {{"norm", numel},
+          {"rotate.forward", numel},
+          {"eden.quantise", numel},
+          MovedPayload(numel, context.parameter)};
 }
 
 // Codes with a rotation of their own are decoded, rotated back and added in one pass.
@@ -119,7 +122,7 @@ WorkList EdenCodec::FeedbackWork(int64_t numel, double bits, Feeding feeding) co
 }
 
 WorkList EdenCodec::ErrorWork(int64_t numel, std::span<const double> bits) const {
-  WorkList work = {{"rotate.forward", numel}};
+  WorkList work = {{"norm", numel}, {"rotate.forward", numel}};
   for (size_t i = 0; i < bits.size(); ++i) AddWork(Work{"eden.quantise", numel}, work);
   return work;
 }
@@ -231,7 +234,7 @@ EdenCodec::Coded EdenCodec::Read(ByteSpan message, int64_t numel,
 }
 
 Message EdenCodec::Encode(std::span<const float> values, const CodecContext& context) const {
-  return Write(Code(values, context, scale_ != EdenScale::kLeast), context);
+  return Write(Code(values, context, Unbiased(false)), context);
 }
 
 // Calls body(begin, values) for the pieces of the decoded vector.
@@ -252,7 +255,7 @@ Message EdenCodec::EncodeWithFeedback(std::span<const float> gradient, std::span
                                       const CodecContext& context,
                                       std::vector<uint32_t>* sent) const {
   if (!gradient.empty()) cpu::Add(gradient, residual);
-  const Coded coded = Code(residual, context, scale_ == EdenScale::kUnbiased);
+  const Coded coded = Code(residual, context, Unbiased(true));
   ForDecoded(coded, context, [&](int64_t begin, std::span<const float> values) {
     cpu::Subtract(values, residual.subspan(begin, values.size()));
   });
@@ -309,8 +312,8 @@ std::vector<double> EdenCodec::SquaredErrors(std::span<const float> values,
       continue;
     }
     const Sums sums = Quantise(rotated, EdenBits(parameter), {});
-    const double scale = scale_ == EdenScale::kUnbiased ? rotated.squared / sums.product
-                                                        : sums.product / sums.squared;
+    const double scale =
+        Unbiased(true) ? rotated.squared / sums.product : sums.product / sums.squared;
     const double error = rotated.squared - 2 * scale * sums.product + scale * scale * sums.squared;
     errors.push_back(std::max(0.0, error) / unit);
   }

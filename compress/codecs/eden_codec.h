@@ -51,6 +51,14 @@ class EdenCodec : public Codec {
   EdenCodec(int64_t bits, int64_t block, EdenScale scale,
             EdenRotation rotation = EdenRotation::kShared);
   std::string_view Name() const override { return "eden"; }
+  int64_t block() const { return block_; }
+  EdenRotation rotation() const { return rotation_; }
+  // Returns whether S is that of an unbiased message.
+  bool Unbiased(bool error_feedback) const {
+    return scale_ == EdenScale::kUnbiased || (scale_ == EdenScale::kAuto && !error_feedback);
+  }
+  // Returns the header of a message.
+  ExtendedHeader HeaderOf(int64_t numel, const CodecContext& context) const;
   const ParameterSpec& Parameter() const override { return bits_; }
   bool Linear(int64_t, double) const override { return false; }
   bool AllowsErrorFeedback(double) const override { return scale_ != EdenScale::kUnbiased; }
@@ -87,7 +95,6 @@ class EdenCodec : public Codec {
   Rotated Rotate(std::span<const float> values, const CodecContext& context) const;
   Sums Quantise(const Rotated& rotated, int bits, std::span<uint8_t> codes) const;
   Coded Code(std::span<const float> values, const CodecContext& context, bool unbiased) const;
-  ExtendedHeader HeaderOf(int64_t numel, const CodecContext& context) const;
   Message Write(const Coded& coded, const CodecContext& context) const;
   // Checks everything that a message says.
   Coded Read(ByteSpan message, int64_t numel, const CodecContext& context) const;

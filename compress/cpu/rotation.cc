@@ -119,11 +119,11 @@ LEGACY_INLINE void BackBody(const uint32_t* signs, int64_t begin, int64_t n, flo
 
 int64_t Words(int64_t numel) { return (numel + 31) / 32; }
 
-float FactorOf(int64_t length) {
+}  // namespace
+
+float RotationFactor(int64_t length) {
   return static_cast<float>(1 / std::sqrt(static_cast<double>(length)));
 }
-
-}  // namespace
 
 void Hadamard(std::span<float> values, Simd simd) {
   assert(std::has_single_bit(values.size()));
@@ -146,14 +146,14 @@ void Rotation::Forward(std::span<const float> values, int64_t begin, float facto
   assert(values.size() == rotated.size() && std::has_single_bit(values.size()));
   const auto length = static_cast<int64_t>(values.size());
   Dispatch<ForwardBody>(simd, values.data(), static_cast<const uint32_t*>(signs_.data()), begin,
-                        length, factor * FactorOf(length), rotated.data());
+                        length, factor * RotationFactor(length), rotated.data());
 }
 
 void Rotation::Back(std::span<float> rotated, int64_t begin, Simd simd) const {
   assert(std::has_single_bit(rotated.size()));
   const auto length = static_cast<int64_t>(rotated.size());
   Dispatch<BackBody>(simd, static_cast<const uint32_t*>(signs_.data()), begin, length,
-                     FactorOf(length), rotated.data());
+                     RotationFactor(length), rotated.data());
 }
 
 RandomKey RotationKey(RandomKey key) {

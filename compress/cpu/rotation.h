@@ -23,6 +23,21 @@ namespace legacy::cpu {
 // Computes the transform of a power of two of values in place, without the factor.
 void Hadamard(std::span<float> values, Simd simd = ActiveSimd());
 
+// Calls body(begin, length) for the pieces of a vector in order.
+template <typename Body>
+void ForEachRotatedPiece(int64_t numel, int64_t block, Body body) {
+  int64_t begin = 0;
+  for (; numel - begin >= block; begin += block) body(begin, block);
+  while (begin < numel) {
+    const auto length = static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(numel - begin)));
+    body(begin, length);
+    begin += length;
+  }
+}
+
+// Returns 1 / sqrt(length), the factor of a piece.
+float RotationFactor(int64_t length);
+
 // Rotates vectors of one length by one draw of signs.
 class Rotation {
  public:
@@ -39,14 +54,7 @@ class Rotation {
   // Calls body(begin, length) for the pieces in order.
   template <typename Body>
   void ForEachPiece(Body body) const {
-    int64_t begin = 0;
-    for (; numel_ - begin >= block_; begin += block_) body(begin, block_);
-    while (begin < numel_) {
-      const auto length =
-          static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(numel_ - begin)));
-      body(begin, length);
-      begin += length;
-    }
+    ForEachRotatedPiece(numel_, block_, body);
   }
 
   // Writes the rotation of factor * values, the piece from element `begin` on; `rotated` may be

@@ -6,6 +6,7 @@
 //   SharedGroup   values at positions that all workers draw alike
 //   ListGroup     positions and values that each worker selects
 //   SpectrumGroup positions and values of bins that each worker selects in the units' spectra
+//   EdenGroup     codes of all values, after a rotation
 //
 // Groups are rebuilt only when the units' parameters change. If the number of values depends on the
 // data (threshold, sampled), Encode() waits for it. Otherwise nothing waits before Finish(), which
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "compress/cuda/exchange/codec_plan.h"
+#include "compress/cuda/exchange/eden_group.h"
 #include "compress/cuda/exchange/list_group.h"
 #include "compress/cuda/exchange/sampled_selector.h"
 #include "compress/cuda/exchange/shared_group.h"
@@ -247,6 +249,10 @@ std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup
     return std::make_unique<SpectrumGroup<Device>>(on_, faults_, *fft, planner_.Selected(), units,
                                                    workers_);
   }
+  if (const EdenCodec* eden = planner_.eden()) {
+    const bool feedback = memory_.kind != MemoryKind::kNone;
+    return std::make_unique<EdenGroup<Device>>(on_, faults_, *eden, feedback, units, workers_);
+  }
   const SparseCodec& sparse = *planner_.sparse();
   const ValueType type = sparse.quantiser().Type();
   if (sparse.sparsifier().Traits().shared_support) {
@@ -280,7 +286,7 @@ std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
 // it themselves.
 template <class Device>
 bool CodecDeviceExchange<Device>::SumsFirst() const {
-  if (planner_.fft() != nullptr) return true;
+  if (planner_.fft() != nullptr || planner_.eden() != nullptr) return true;
   if (planner_.sparse() == nullptr) return false;
   const SparsifierKind kind = planner_.sparse()->sparsifier().Setting()->kind;
   return kind == SparsifierKind::kRandomK || kind == SparsifierKind::kSampled;

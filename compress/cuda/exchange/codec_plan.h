@@ -6,11 +6,13 @@
 #include <utility>
 #include <vector>
 
+#include "compress/codecs/eden_codec.h"
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cuda/exchange/message_group.h"
 #include "compress/cuda/exchange/whole_group.h"
+#include "compress/cuda/kernels/transforms/eden_table.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
 #include "compress/schemes/codec_exchange.h"
 #include "compress/schemes/codec_scheme.h"
@@ -26,7 +28,7 @@ struct PlannedUnits {
 
 struct CodecPlan {
   std::vector<std::pair<WholeFormat, PlannedUnits>> whole;  // a group for each format
-  PlannedUnits selected;  // selected by the sparsifier, or in the spectrum
+  PlannedUnits selected;  // selected by the sparsifier, or in the spectrum; or rotated
 };
 
 // Says why there are no kernels for the codec; empty if there are.
@@ -35,6 +37,10 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   if (options.summing == Summing::kRequantise) return lacks("reduction=requantise");
   if (options.summing == Summing::kHops) return lacks("reduction=hop");
   if (HopOrderOf(options.summing)) return lacks("a reduction that encodes sums at every hop");
+  if (const auto* eden = dynamic_cast<const EdenCodec*>(&codec)) {
+    if (eden->rotation() == EdenRotation::kOwn) return lacks("rotation=own");
+    return EdenTable::LacksKernels(eden->block());
+  }
   const Quantiser* quantiser = nullptr;
   if (const auto* alone = dynamic_cast<const QuantiserCodec*>(&codec)) {
     quantiser = &alone->quantiser();
@@ -63,10 +69,12 @@ class CodecPlanner {
       : alone_(dynamic_cast<const QuantiserCodec*>(&codec)),
         sparse_(dynamic_cast<const SparseCodec*>(&codec)),
         fft_(dynamic_cast<const FftCodec*>(&codec)),
+        eden_(dynamic_cast<const EdenCodec*>(&codec)),
         memory_(memory) {}
 
   const SparseCodec* sparse() const { return sparse_; }
   const FftCodec* fft() const { return fft_; }
+  const EdenCodec* eden() const { return eden_; }
   const Quantiser& quantiser() const {
     if (fft_) return fft_->quantiser();
     return sparse_ ? sparse_->quantiser() : alone_->quantiser();
@@ -106,7 +114,7 @@ class CodecPlanner {
  private:
   int64_t Count(int64_t numel, double parameter) const {
     if (fft_) return KeptBins(fft_->plan().Bins(numel), parameter);
-    if (alone_) return numel;
+    if (alone_ || eden_) return numel;
     const int64_t count = sparse_->Count(numel, parameter);
     return sparse_->sparsifier().Traits().fixed_count && sparse_->SendsAll(numel, count) ? numel
                                                                                          : count;
@@ -121,7 +129,8 @@ class CodecPlanner {
 
   const QuantiserCodec* alone_;  // or:
   const SparseCodec* sparse_;    // or:
-  const FftCodec* fft_;
+  const FftCodec* fft_;          // or:
+  const EdenCodec* eden_;
   MemoryOptions memory_;
 };
 

@@ -20,7 +20,7 @@ namespace legacy::cuda {
 enum class FaultKind : uint8_t {
   kNonFinite,       // not 0 if the gradient has NaN or infinity
   kFirstNonFinite,  // position of the first such element, or kNoPosition
-  kLargest,         // bits of the largest |x|, which must not exceed the limit of a spectrum
+  kLargest,         // bits of the largest |x|, which must not exceed the limit of transforms
   kMessage,         // MessageFault bits
   kSegment,         // not 0 if there are values that no encoder writes
 };
@@ -88,7 +88,8 @@ class Faults {
     if (kind == FaultKind::kLargest && number < cpu::kInfinityKey) {
       throw Error("gradient" + whose + ", largest magnitude",
                   FormatNumber(std::bit_cast<float>(number)),
-                  "at most " + FormatNumber(cpu::SpectrumPlan::kLargestValue) + " with codec fft");
+                  "at most " + FormatNumber(cpu::SpectrumPlan::kLargestValue) +
+                      " with codecs that transform it");
     }
     const bool known = kind == FaultKind::kFirstNonFinite;
     throw Error("gradient" + whose + (known ? ", element " + std::to_string(number) : ""),

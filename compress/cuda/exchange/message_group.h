@@ -83,7 +83,7 @@ inline SegmentTable SegmentsOf(const std::vector<GroupUnit>& units) {
   return {ExtentsOf(units), kTile};
 }
 
-// Per-unit random keys, or draw sources made from them, in device memory.
+// Per-unit random keys, or streams or draw sources made from them, in device memory.
 template <class Device, class Key>
 class UnitKeys {
  public:
@@ -99,6 +99,8 @@ class UnitKeys {
   static Key Made(const RandomKey& key) {
     if constexpr (std::is_same_v<Key, RandomKey>) {
       return key;
+    } else if constexpr (std::is_same_v<Key, StreamKey>) {
+      return StreamKeyOf(key);
     } else {
       return cpu::MakeDrawSource(key);
     }

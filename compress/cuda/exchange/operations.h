@@ -24,6 +24,7 @@
 #include "compress/cuda/kernels/selection/subset_table.h"
 #include "compress/cuda/kernels/selection/threshold_kernels.h"
 #include "compress/cuda/kernels/selection/topk_kernels.h"
+#include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
@@ -41,6 +42,8 @@ template <class Device>
 using DeviceSubsets = DeviceTable<Device, SubsetTable>;
 template <class Device>
 using DeviceSpectra = DeviceTable<Device, SpectrumTable>;
+template <class Device>
+using DeviceEden = DeviceTable<Device, EdenTable>;
 
 // Operations queue work on a device and return.
 template <class Device>
@@ -97,6 +100,20 @@ class Operations {
       return LayOutInverse(*table, table.view(), arrays, workspace);
     });
     LaunchInverse(device_, *table, job);
+  }
+
+  // `done` has two zeros for each unit, which are zeros again afterwards.
+  void EncodeEden(const DeviceEden<Device>& table, const EdenArrays& arrays, uint32_t* done) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutEden(*table, table.view(), arrays, done, workspace);
+    });
+    LaunchEden(device_, *table, job);
+  }
+  void SubtractEden(const DeviceEden<Device>& table, const EdenReadArrays& arrays) {
+    LaunchEdenSubtract(device_, *table, table.view(), arrays);
+  }
+  void DecodeEden(const DeviceEden<Device>& table, const EdenReadArrays& arrays) {
+    LaunchEdenDecode(device_, *table, table.view(), arrays);
   }
 
   void Quantise(const DeviceQuantiser<Device>& table, const QuantiseArrays& arrays) {

@@ -272,6 +272,19 @@ TEST(CudaExchange, SpectraAreTheCpus) {
   ExpectSame({"fft", true, {0.85}}, Units(300000), 2);
 }
 
+TEST(CudaExchange, RotationsAreTheCpus) {
+  const std::vector<double> bits = {1, 4, 2, 3};
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"eden", "eden:block=64", "eden:block=1", "eden:block=4096",
+                             "eden:scale=least", "eden:min_numel=20", "eden:vectors=off"}) {
+      ExpectSame({name, feedback, bits}, Units(9000));
+    }
+    ExpectSame({"eden", feedback, bits}, Units(70000), 3);
+  }
+  ExpectSame({"eden:scale=unbiased", false, bits}, Units(9000));
+  ExpectSame({"eden:memory=momentum", true, bits}, Units(9000));
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -287,8 +300,8 @@ TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
 TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
-  for (const char* name :
-       {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16", "fft", "fft+fp32"}) {
+  for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16",
+                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -308,7 +321,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc", "fft"}) {
+                           "threshold", "sampled", "dgc", "fft", "eden"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -331,24 +344,26 @@ TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   }
 }
 
-TEST(CudaExchange, WhatIsTooLargeForASpectrumIsNamed) {
+TEST(CudaExchange, WhatIsTooLargeForATransformIsNamed) {
   const std::vector<Unit> units = Units(9000);
-  const auto scheme = MakeScheme("fft", {});
-  const std::vector<double> parameters(units.size(), 0.85);
   auto gradients = Gradients(units, 1);
   gradients[1][units[4].offset + 8999] = -0x1.8p100f;
-  test::OnDevice([&](test::Device& device) {
-    const auto exchange = Open(device, *scheme, units);
-    try {
-      test::RunStep(*exchange, {.parameters = parameters}, gradients);
-      FAIL();
-    } catch (const Error& error) {
-      const std::string what = error.what();
-      EXPECT_NE(what.find("gradient of worker 1, unit 4, largest magnitude"), std::string::npos)
-          << what;
-      EXPECT_NE(what.find("with codec fft"), std::string::npos) << what;
-    }
-  });
+  for (const char* name : {"fft", "eden"}) {
+    const auto scheme = MakeScheme(name, {});
+    const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
+    test::OnDevice([&](test::Device& device) {
+      const auto exchange = Open(device, *scheme, units);
+      try {
+        test::RunStep(*exchange, {.parameters = parameters}, gradients);
+        FAIL();
+      } catch (const Error& error) {
+        const std::string what = error.what();
+        EXPECT_NE(what.find("gradient of worker 1, unit 4, largest magnitude"), std::string::npos)
+            << what;
+        EXPECT_NE(what.find("with codecs that transform it"), std::string::npos) << what;
+      }
+    });
+  }
 }
 
 TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
@@ -378,6 +393,9 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"redsync", "redsync"},
              {"fft:chunk=65536", "chunk=65536"},
              {"fft+rbf:range=ema", "rbf"},
+             {"eden:block=16384", "block=16384"},
+             {"eden:rotation=own", "rotation=own"},
+             {"topk:where=after-mean", "topk"},
              {"fft:index=delta", "index=delta"},
              {"qsgd:reduction=requantise", "requantise"},
              {"bf16:reduction=hop", "hop"},

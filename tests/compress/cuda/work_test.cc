@@ -207,6 +207,12 @@ TEST(CudaWork, SpectraLaunchWhatIsCharged) {
   }
 }
 
+TEST(CudaWork, RotationsLaunchWhatIsCharged) {
+  for (const bool feedback : {false, true}) {
+    for (const double bits : {1, 4}) ExpectCharged({"eden", feedback, bits});
+  }
+}
+
 TEST(CudaWork, LowRankLaunchesWhatIsCharged) { ExpectCharged({"powersgd", true, 4}); }
 
 // The units' sizes fill many tiles and samples, and one fills none.
@@ -297,6 +303,7 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
     for (const double theta : {0.5, 0.95}) ExpectBytes({"fft", feedback, theta}, 2);
     for (const char* name : {"randomk", "randomk+fp16"}) ExpectBytes({name, feedback}, 1);
     ExpectBytes({"threshold:index=packed", feedback, 2.5}, 2);
+    for (const double bits : {1, 4}) ExpectBytes({"eden", feedback, bits}, 2);
     for (const double rank : {1, 4, 8}) ExpectBytes({"powersgd", feedback, rank}, 1);
   }
   ExpectBytes({"terngrad", false}, 2);

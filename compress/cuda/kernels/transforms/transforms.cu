@@ -1,5 +1,6 @@
-// Compiles the launches of spectra and of PowerSGD for a GPU.
+// Compiles the launches of spectra, of rotations and of PowerSGD for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
 #include "compress/cuda/kernels/transforms/powersgd_kernels.h"
@@ -14,6 +15,11 @@ extern template void StreamDevice::Launch<TopKScan>(int64_t, const TopKScan::Arg
 
 template void LaunchSpectrum(StreamDevice&, const SpectrumTable&, const SpectrumJob&);
 template void LaunchInverse(StreamDevice&, const SpectrumTable&, const InverseJob&);
+template void LaunchEden(StreamDevice&, const EdenTable&, const EdenJob&);
+template void LaunchEdenSubtract(StreamDevice&, const EdenTable&, const EdenVectors&,
+                                 const EdenReadArrays&);
+template void LaunchEdenDecode(StreamDevice&, const EdenTable&, const EdenVectors&,
+                               const EdenReadArrays&);
 template void LaunchOrthonormalise(StreamDevice&, const Basis*, int64_t, float*, double*);
 template void StreamDevice::Launch<WriteHeaders>(int64_t, const WriteHeaders::Args&);
 template void StreamDevice::Launch<Compensate>(int64_t, const Compensate::Args&);
