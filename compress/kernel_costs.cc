@@ -23,7 +23,7 @@ constexpr KernelCost kCosts[] = {
     {"dynamiq.hop", 1, 4, "decodes a partial sum, adds the values, and encodes it again"},
     {"dynamiq.statistics", 1, 4, "reads the values"},
     {"dct.multiply", 1, kMultiplyAddBytes, "for each multiply-add; a chunk stays in shared memory"},
-    {"dct.select", 1, 4, "reads the values; selects among the coefficients of a chunk"},
+    {"dct.select", 0, 4, "the pass that multiplies also reads the values, and selects in a chunk"},
     {"eden.decode", 1, 0, "codes and scale count as bytes of the message"},
     {"eden.quantise", 1, 4,
      "reads the rotation, and sums products; codes count as bytes of the message"},

@@ -120,9 +120,11 @@ std::optional<int64_t> DctCodec::MessageBytes(const Unit& unit, double density) 
   return kExtendedHeaderBytes + PositionBytes(grid, kept) + *segment;
 }
 
+// The largest magnitude is found first.
 WorkList DctCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
   const int64_t values = ElementsSent(numel, context.parameter);
-  WorkList work = {{"dct.multiply", MultiplyAdds(GridOf(numel))},
+  WorkList work = {{"norm", numel},
+                   {"dct.multiply", MultiplyAdds(GridOf(numel))},
                    {"dct.select", numel},
                    {"sparse.encode", values}};
   if (Quantises()) AddWork(QuantiseWork(quantiser(), values, Fixed()), work);
@@ -131,8 +133,11 @@ WorkList DctCodec::EncodeWork(int64_t numel, const CodecContext& context) const 
 
 WorkList DctCodec::DecodeWork(int64_t numel, double density) const {
   const int64_t values = ElementsSent(numel, density);
+  // The pass that transforms back reads messages in fp32.
+  if (!Quantises())
+    return {Moved(PositionBytes(GridOf(numel), KeptOf(GridOf(numel), density)) + 4 * values)};
   WorkList work = {{"sparse.decode", values}};
-  if (Quantises()) AddWork(DequantiseWork(quantiser(), values, Fixed()), work);
+  AddWork(DequantiseWork(quantiser(), values, Fixed()), work);
   return work;
 }
 
@@ -151,7 +156,7 @@ WorkList DctCodec::FeedbackWork(int64_t numel, double density, Feeding feeding) 
 }
 
 WorkList DctCodec::ErrorWork(int64_t numel, std::span<const double> densities) const {
-  WorkList work = {{"dct.multiply", MultiplyAdds(GridOf(numel))}, {"copy", numel}};
+  WorkList work = {{"norm", numel}, {"dct.multiply", MultiplyAdds(GridOf(numel))}, {"copy", numel}};
   for (const double density : densities) {
     const int64_t values = ElementsSent(numel, density);
     AddWork({{"dct.select", numel}, {"norm", numel}}, work);

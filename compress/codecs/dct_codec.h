@@ -86,15 +86,17 @@ class DctCodec : public Codec {
   cpu::ChunkGrid GridOf(int64_t numel) const;
   // Returns the number of coefficients that are kept of each chunk.
   int64_t KeptOf(const cpu::ChunkGrid& grid, double density) const;
+  // Returns the header of a message.
+  ExtendedHeader HeaderOf(const cpu::ChunkGrid& grid, const CodecContext& context) const;
+  int64_t chunk() const { return settings_.chunk; }
+  const Quantiser& quantiser() const { return *settings_.quantiser; }
 
  private:
   std::vector<float> Transform(std::span<const float> values, const cpu::ChunkGrid& grid,
                                uint32_t unit) const;
   Kept Select(std::span<const float> coefficients, const cpu::ChunkGrid& grid, int64_t k) const;
   Message Write(const Kept& kept, const cpu::ChunkGrid& grid, const CodecContext& context) const;
-  ExtendedHeader HeaderOf(const cpu::ChunkGrid& grid, const CodecContext& context) const;
   bool Quantises() const { return quantiser().Type() != ValueType::kFloat32; }
-  const Quantiser& quantiser() const { return *settings_.quantiser; }
   double Fixed() const { return quantiser().Parameter().fallback; }  // the quantiser's parameter
 
   Settings settings_;

@@ -47,12 +47,13 @@ class ChunkDct {
   void Inverse(std::span<const float> coefficients, std::span<float> matrix,
                Simd simd = ActiveSimd()) const;
 
- private:
-  // D and D^T of a length.
+  // D and D^T of a length, row after row.
   struct Factors {
     std::vector<float> rows, columns;
   };
   static std::shared_ptr<const Factors> FactorsOf(int64_t length);
+
+ private:
   // Calls body(first) with the position of each chunk's first number in the matrix.
   template <typename Body>
   void ForEachChunk(Body body) const {

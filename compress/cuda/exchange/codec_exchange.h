@@ -7,6 +7,7 @@
 //   ListGroup     positions and values that each worker selects
 //   SpectrumGroup positions and values of bins that each worker selects in the units' spectra
 //   EdenGroup     codes of all values, after a rotation
+//   DctGroup      positions and values of cosine coefficients that each worker selects in chunks
 //
 // Groups are rebuilt only when the units' parameters change. If the number of values depends on the
 // data (threshold, sampled), Encode() waits for it. Otherwise nothing waits before Finish(), which
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "compress/cuda/exchange/codec_plan.h"
+#include "compress/cuda/exchange/dct_group.h"
 #include "compress/cuda/exchange/eden_group.h"
 #include "compress/cuda/exchange/list_group.h"
 #include "compress/cuda/exchange/sampled_selector.h"
@@ -69,12 +71,12 @@ class CodecDeviceExchange : public DeviceExchange {
   }
   void MakeGroups();
   void AddGroup(std::unique_ptr<MessageGroup<Device>> group, const std::vector<int>& units);
-  std::unique_ptr<MessageGroup<Device>> SelectedGroup(const std::vector<GroupUnit>& units);
+  std::unique_ptr<MessageGroup<Device>> SelectedGroup(const PlannedUnits& planned);
   std::unique_ptr<Selector<Device>> MakeSelector(const std::vector<GroupUnit>& units);
   bool SumsFirst() const;
 
   CodecStep StepOf(int unit) const {
-    return {.codec = whole_[unit] ? DenseCodec() : *codec_,
+    return {.codec = whole_[unit] ? DenseCodec() : *codecs_[unit],
             .unit = units_[unit],
             .parameter = parameters_[unit],
             .active_workers = static_cast<int>(active_workers_.size()),
@@ -90,6 +92,7 @@ class CodecDeviceExchange : public DeviceExchange {
 
   mutable Operations<Device> on_;  // mutable, because downloads queue work, too
   std::shared_ptr<const Codec> codec_;
+  std::vector<std::shared_ptr<const Codec>> codecs_;  // of each unit (Codec::ForUnit)
   MemoryOptions memory_;
   std::vector<Unit> units_;
   int workers_;
@@ -121,6 +124,8 @@ CodecDeviceExchange<Device>::CodecDeviceExchange(Device device, const CodecSchem
   std::vector<Extent> extents;
   for (const Unit& unit : units_) {
     CheckExchange(unit, workers);
+    std::shared_ptr<const Codec> own = codec_->ForUnit(unit);
+    codecs_.push_back(own ? std::move(own) : codec_);
     whole_.push_back(!scheme.Compresses(unit, codec_->Parameter().fallback));
     extents.push_back({unit.offset, unit.numel});
     numel_ = std::max(numel_, unit.offset + unit.numel);
@@ -230,7 +235,7 @@ void CodecDeviceExchange<Device>::MakeGroups() {
              planned.numbers);
   }
   if (plan.selected.units.empty()) return;
-  AddGroup(SelectedGroup(plan.selected.units), plan.selected.numbers);
+  AddGroup(SelectedGroup(plan.selected), plan.selected.numbers);
 }
 
 template <class Device>
@@ -244,7 +249,8 @@ void CodecDeviceExchange<Device>::AddGroup(std::unique_ptr<MessageGroup<Device>>
 
 template <class Device>
 std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup(
-    const std::vector<GroupUnit>& units) {
+    const PlannedUnits& planned) {
+  const std::vector<GroupUnit>& units = planned.units;
   if (const FftCodec* fft = planner_.fft()) {
     return std::make_unique<SpectrumGroup<Device>>(on_, faults_, *fft, planner_.Selected(), units,
                                                    workers_);
@@ -252,6 +258,13 @@ std::unique_ptr<MessageGroup<Device>> CodecDeviceExchange<Device>::SelectedGroup
   if (const EdenCodec* eden = planner_.eden()) {
     const bool feedback = memory_.kind != MemoryKind::kNone;
     return std::make_unique<EdenGroup<Device>>(on_, faults_, *eden, feedback, units, workers_);
+  }
+  if (planner_.dct() != nullptr) {
+    std::vector<const DctCodec*> codecs;
+    for (const int unit : planned.numbers) {
+      codecs.push_back(dynamic_cast<const DctCodec*>(codecs_[unit].get()));
+    }
+    return std::make_unique<DctGroup<Device>>(on_, faults_, codecs, units, workers_);
   }
   const SparseCodec& sparse = *planner_.sparse();
   const ValueType type = sparse.quantiser().Type();
@@ -286,7 +299,7 @@ std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
 // it themselves.
 template <class Device>
 bool CodecDeviceExchange<Device>::SumsFirst() const {
-  if (planner_.fft() != nullptr || planner_.eden() != nullptr) return true;
+  if (planner_.fft() || planner_.eden() || planner_.dct()) return true;
   if (planner_.sparse() == nullptr) return false;
   const SparsifierKind kind = planner_.sparse()->sparsifier().Setting()->kind;
   return kind == SparsifierKind::kRandomK || kind == SparsifierKind::kSampled;

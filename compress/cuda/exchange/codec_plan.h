@@ -6,12 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "compress/codecs/dct_codec.h"
 #include "compress/codecs/eden_codec.h"
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cuda/exchange/message_group.h"
 #include "compress/cuda/exchange/whole_group.h"
+#include "compress/cuda/kernels/transforms/dct_table.h"
 #include "compress/cuda/kernels/transforms/eden_table.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
 #include "compress/schemes/codec_exchange.h"
@@ -40,6 +42,10 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   if (const auto* eden = dynamic_cast<const EdenCodec*>(&codec)) {
     if (eden->rotation() == EdenRotation::kOwn) return lacks("rotation=own");
     return EdenTable::LacksKernels(eden->block());
+  }
+  if (const auto* dct = dynamic_cast<const DctCodec*>(&codec)) {
+    if (dct->quantiser().Type() != ValueType::kFloat32) return lacks(std::string(dct->Name()));
+    return DctTable::LacksKernels(dct->chunk());
   }
   const Quantiser* quantiser = nullptr;
   if (const auto* alone = dynamic_cast<const QuantiserCodec*>(&codec)) {
@@ -70,11 +76,13 @@ class CodecPlanner {
         sparse_(dynamic_cast<const SparseCodec*>(&codec)),
         fft_(dynamic_cast<const FftCodec*>(&codec)),
         eden_(dynamic_cast<const EdenCodec*>(&codec)),
+        dct_(dynamic_cast<const DctCodec*>(&codec)),
         memory_(memory) {}
 
   const SparseCodec* sparse() const { return sparse_; }
   const FftCodec* fft() const { return fft_; }
   const EdenCodec* eden() const { return eden_; }
+  const DctCodec* dct() const { return dct_; }
   const Quantiser& quantiser() const {
     if (fft_) return fft_->quantiser();
     return sparse_ ? sparse_->quantiser() : alone_->quantiser();
@@ -114,7 +122,7 @@ class CodecPlanner {
  private:
   int64_t Count(int64_t numel, double parameter) const {
     if (fft_) return KeptBins(fft_->plan().Bins(numel), parameter);
-    if (alone_ || eden_) return numel;
+    if (alone_ || eden_ || dct_) return numel;
     const int64_t count = sparse_->Count(numel, parameter);
     return sparse_->sparsifier().Traits().fixed_count && sparse_->SendsAll(numel, count) ? numel
                                                                                          : count;
@@ -130,7 +138,8 @@ class CodecPlanner {
   const QuantiserCodec* alone_;  // or:
   const SparseCodec* sparse_;    // or:
   const FftCodec* fft_;          // or:
-  const EdenCodec* eden_;
+  const EdenCodec* eden_;        // or:
+  const DctCodec* dct_;
   MemoryOptions memory_;
 };
 

@@ -24,6 +24,7 @@
 #include "compress/cuda/kernels/selection/subset_table.h"
 #include "compress/cuda/kernels/selection/threshold_kernels.h"
 #include "compress/cuda/kernels/selection/topk_kernels.h"
+#include "compress/cuda/kernels/transforms/dct_kernels.h"
 #include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_kernels.h"
@@ -42,6 +43,8 @@ template <class Device>
 using DeviceSubsets = DeviceTable<Device, SubsetTable>;
 template <class Device>
 using DeviceSpectra = DeviceTable<Device, SpectrumTable>;
+template <class Device>
+using DeviceDct = DeviceTable<Device, DctTable>;
 template <class Device>
 using DeviceEden = DeviceTable<Device, EdenTable>;
 
@@ -102,6 +105,18 @@ class Operations {
     LaunchInverse(device_, *table, job);
   }
 
+  void EncodeDct(const DeviceDct<Device>& table, const float* values, std::byte* out) {
+    const auto job = LayOut([&](Workspace& workspace) {
+      return LayOutDct(*table, table.view(), values, out, workspace);
+    });
+    LaunchDct(device_, *table, job);
+  }
+  void SubtractDct(const DeviceDct<Device>& table, const DctReadArrays& arrays) {
+    LaunchDctSubtract(device_, *table, table.view(), arrays);
+  }
+  void DecodeDct(const DeviceDct<Device>& table, const DctReadArrays& arrays) {
+    LaunchDctDecode(device_, *table, table.view(), arrays);
+  }
   // `done` has two zeros for each unit, which are zeros again afterwards.
   void EncodeEden(const DeviceEden<Device>& table, const EdenArrays& arrays, uint32_t* done) {
     const auto job = LayOut([&](Workspace& workspace) {

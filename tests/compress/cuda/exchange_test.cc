@@ -285,6 +285,19 @@ TEST(CudaExchange, RotationsAreTheCpus) {
   ExpectSame({"eden:memory=momentum", true, bits}, Units(9000));
 }
 
+TEST(CudaExchange, CosinesAreTheCpus) {
+  const std::vector<double> densities = {0.0078125, 0.3, 1, 0.05};
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"dct", "dct:chunk=8", "dct:chunk=1", "dct:shape=line",
+                             "dct:shape=matrix", "dct:min_numel=20", "dct:vectors=off"}) {
+      ExpectSame({name, feedback, densities}, Units(9000));
+    }
+    ExpectSame({"dct:k=5", feedback}, Units(9000));
+    ExpectSame({"dct", feedback, {0.0078125}}, Units(1 << 16), 2);
+  }
+  ExpectSame({"dct:memory=momentum", true, densities}, Units(9000));
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -301,7 +314,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16",
-                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32"}) {
+                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -321,7 +334,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc", "fft", "eden"}) {
+                           "threshold", "sampled", "dgc", "fft", "eden", "dct"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -348,7 +361,7 @@ TEST(CudaExchange, WhatIsTooLargeForATransformIsNamed) {
   const std::vector<Unit> units = Units(9000);
   auto gradients = Gradients(units, 1);
   gradients[1][units[4].offset + 8999] = -0x1.8p100f;
-  for (const char* name : {"fft", "eden"}) {
+  for (const char* name : {"fft", "eden", "dct"}) {
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
     test::OnDevice([&](test::Device& device) {
@@ -395,6 +408,8 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"fft+rbf:range=ema", "rbf"},
              {"eden:block=16384", "block=16384"},
              {"eden:rotation=own", "rotation=own"},
+             {"dct:chunk=128", "chunk=128"},
+             {"dct+fp16", "dct+fp16"},
              {"topk:where=after-mean", "topk"},
              {"fft:index=delta", "index=delta"},
              {"qsgd:reduction=requantise", "requantise"},

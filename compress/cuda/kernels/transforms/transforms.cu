@@ -1,5 +1,6 @@
-// Compiles the launches of spectra, of rotations and of PowerSGD for a GPU.
+// Compiles the launches of transforms and of PowerSGD for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/transforms/dct_kernels.h"
 #include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
@@ -15,6 +16,11 @@ extern template void StreamDevice::Launch<TopKScan>(int64_t, const TopKScan::Arg
 
 template void LaunchSpectrum(StreamDevice&, const SpectrumTable&, const SpectrumJob&);
 template void LaunchInverse(StreamDevice&, const SpectrumTable&, const InverseJob&);
+template void LaunchDct(StreamDevice&, const DctTable&, const DctJob&);
+template void LaunchDctSubtract(StreamDevice&, const DctTable&, const DctVectors&,
+                                const DctReadArrays&);
+template void LaunchDctDecode(StreamDevice&, const DctTable&, const DctVectors&,
+                              const DctReadArrays&);
 template void LaunchEden(StreamDevice&, const EdenTable&, const EdenJob&);
 template void LaunchEdenSubtract(StreamDevice&, const EdenTable&, const EdenVectors&,
                                  const EdenReadArrays&);
