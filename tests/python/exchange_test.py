@@ -261,6 +261,8 @@ class ExchangeTest(unittest.TestCase):
             exchange.open("mx:reduction=ring", LAYERS, 2)
         with self.assertRaisesRegex(legacy.Error, "nor aggregators of blocks"):
             exchange.open("oktopk", LAYERS, 2)
+        with self.assertRaisesRegex(legacy.Error, "one that chooses before a step"):
+            exchange.open("topk:where=after-mean@5%", LAYERS, 2, policy="gravac")
         with self.assertRaisesRegex(legacy.Error, "unit: got 'layer'; allowed: parameter, bucket"):
             exchange.open("topk@1%", LAYERS, 2, unit="layer")
         with self.assertRaisesRegex(legacy.Error, "did you mean topk"):

@@ -2,6 +2,8 @@
 
 #include <bit>
 #include <cmath>
+#include <memory>
+#include <optional>
 
 #include "compress/checks.h"
 #include "compress/codecs/dct_codec.h"

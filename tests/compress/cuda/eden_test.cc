@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compress/checks.h"
 #include "compress/codecs/eden_codec.h"
