@@ -59,7 +59,7 @@ artifact() {
   cp "$archive" "$archive.sha256" "$pack"
   cat >"$pack/run.sh" <<RUN
 #!/bin/sh
-# Rebuilds tables of the results:  ./run.sh quick|half|full    (10 minutes, 2 hours, a night or more)
+# Rebuilds tables of the results:  ./run.sh quick|half|full  (10 minutes, 2 hours, a night and more)
 # The first run builds the programs, which takes about 25 minutes on two cores.
 set -eu
 cd "\$(dirname -- "\$0")"
@@ -76,9 +76,9 @@ RUN
 # Artifact of the LEGACY co-design toolkit $(version)
 
 \`./run.sh quick\` rebuilds some tables of the handbook's results on Debian 12 in about 10 minutes,
-\`half\` in two hours, and \`full\` all of them in a night and more. Each ends with a verdict on every
-table: equal, within interval, different, other sign, not run. The sources (\`$name.tar.gz\`) hold
-the studies (\`scenarios/\`), the tables that are expected (\`docs/results/\`) and the licences.
+\`half\` in two hours, and \`full\` all of them in a night and more. Each ends with a verdict on
+every table: equal, within interval, different, other sign, not run. The sources hold the studies
+(\`scenarios/\`), the tables that are expected (\`docs/results/\`) and the licences.
 \`environment.txt\` is the machine that this was packed on. CSV files are equal to the byte on
 processors whose LibTorch chooses the same kernels; on others trainings differ in their last bits,
 and tables are compared by their intervals.
@@ -103,7 +103,7 @@ README
 }
 
 # Makes the ns-3 module a folder of its own, as ns-3's App Store asks for: with base/ in it, without
-# the parts that are no module. Then builds it and runs its suites and examples in ns-3 source trees.
+# the parts that are no module. Then builds it in ns-3 source trees, with its suites and examples.
 ns3_app() {
   app=$root/build/ns3-app/collective-fabric
   rm -rf -- "$app"

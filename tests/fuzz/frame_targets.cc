@@ -37,7 +37,7 @@ void ReadSubmission(const wire::Frame& frame) {
   Require(!graph.Done());
 }
 
-wire::NetworkValue ExampleNetwork() {
+wire::NetworkValue ExampleFabric() {
   fabric::TopologyRequest request;
   request.text = "leaf-spine:leaves=2,hosts=1,spines=1";
   request.changes = "host0>*@steps:0s=1Gbps,1ms=2Gbps,period=2ms|spine0@outage:from=1s,for=1s";
@@ -46,7 +46,7 @@ wire::NetworkValue ExampleNetwork() {
   return wire::ValueOf(topology, fabric::MakePlacement({"packed", 2}, topology));
 }
 
-wire::Submission ExampleStep() {
+wire::Submission ExampleSubmission() {
   fabric::StepTraffic traffic;
   traffic.workers = 2;
   traffic.deviceFree = {5, 6};
@@ -98,7 +98,7 @@ std::vector<Bytes> FramesSeeds() {
   news.roce = fabric::RoceFlow();
   std::vector<Bytes> seeds;
   char kind = 0;
-  for (const Bytes& body : {BodyOf(ExampleNetwork()), BodyOf(ExampleStep()), BodyOf(ExampleOrder()),
+  for (const Bytes& body : {BodyOf(ExampleFabric()), BodyOf(ExampleSubmission()), BodyOf(ExampleOrder()),
                             BodyOf(answer), BodyOf(news)}) {
     for (Bytes& seed : TextSeeds({TextOf(body)}, std::string(1, kind))) {
       seeds.push_back(std::move(seed));
