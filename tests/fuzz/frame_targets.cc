@@ -42,7 +42,10 @@ wire::NetworkValue ExampleFabric() {
   request.text = "leaf-spine:leaves=2,hosts=1,spines=1";
   request.changes = "host0>*@steps:0s=1Gbps,1ms=2Gbps,period=2ms|spine0@outage:from=1s,for=1s";
   fabric::Topology topology = fabric::MakeTopology(request);
-  topology.AddRoute(0, 1, {topology.To(topology.Out(0)[0]), 4, topology.To(topology.Out(1)[0])});
+  std::vector<int> via;
+  for (const fabric::DirectedLink link : topology.Route(0, 1, 0)) via.push_back(topology.To(link));
+  via.pop_back();
+  topology.AddRoute(0, 1, via);
   return wire::ValueOf(topology, fabric::MakePlacement({"packed", 2}, topology));
 }
 
@@ -98,8 +101,8 @@ std::vector<Bytes> FramesSeeds() {
   news.roce = fabric::RoceFlow();
   std::vector<Bytes> seeds;
   char kind = 0;
-  for (const Bytes& body : {BodyOf(ExampleFabric()), BodyOf(ExampleSubmission()), BodyOf(ExampleOrder()),
-                            BodyOf(answer), BodyOf(news)}) {
+  for (const Bytes& body : {BodyOf(ExampleFabric()), BodyOf(ExampleSubmission()),
+                            BodyOf(ExampleOrder()), BodyOf(answer), BodyOf(news)}) {
     for (Bytes& seed : TextSeeds({TextOf(body)}, std::string(1, kind))) {
       seeds.push_back(std::move(seed));
     }
