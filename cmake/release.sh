@@ -6,20 +6,26 @@
 # Prints the version that CMakeLists.txt names.
 version() { sed -n 's/^project(legacy VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt"; }
 
-# Packs the sources of a commit: the same bytes from the same commit, on any day.
+# Packs the sources of a commit: the same bytes from the same commit, on any day. Sources that are
+# no repository, as those that were packed so, are packed as they are.
 dist() {
   [ $# -le 1 ] || die "dist: got '$*'; allowed: a tag or another commit, or nothing"
   name=legacy-codesign-$(version)
-  commit=${1:-v$(version)}
-  if ! git -C "$root" rev-parse -q --verify "$commit^{commit}" >/dev/null; then
-    [ $# -eq 0 ] || die "dist: got '$1'; allowed: a tag or another commit of this repository"
-    say "there is no tag $commit: the last commit is packed"
-    commit=HEAD
-  fi
-  mkdir -p "$root/build/dist"
   archive=$root/build/dist/$name.tar.gz
-  git -C "$root" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$commit^{commit}" |
-    gzip -9n >"$archive"
+  mkdir -p "$root/build/dist"
+  if [ "$(git -C "$root" rev-parse --show-toplevel 2>/dev/null)" = "$root" ]; then
+    commit=${1:-v$(version)}
+    if ! git -C "$root" rev-parse -q --verify "$commit^{commit}" >/dev/null; then
+      [ $# -eq 0 ] || die "dist: got '$1'; allowed: a tag or another commit of this repository"
+      say "there is no tag $commit: the last commit is packed"
+      commit=HEAD
+    fi
+    git -C "$root" -c tar.umask=0022 archive --format=tar --prefix="$name/" "$commit^{commit}"
+  else
+    [ $# -eq 0 ] || die "dist: got '$1'; allowed: nothing, as this is no repository"
+    tar --sort=name --owner=0 --group=0 --numeric-owner --exclude=./build --exclude=./runs \
+      --exclude=./studies --transform="s,^\\.,$name," -C "$root" -cf - .
+  fi | gzip -9n >"$archive"
   (cd "$root/build/dist" && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
   say "written: $archive"
   cat "$archive.sha256"
