@@ -3,6 +3,7 @@
  */
 #include "host-recovery.h"
 
+#include "ns3/tcp-socket-state.h"
 #include "ns3/tcp-tx-item.h"
 
 #include <algorithm>
