@@ -64,9 +64,11 @@ class Tables(unittest.TestCase):
 class Lists(unittest.TestCase):
     def test_tiers_name_studies(self):
         definitions = artifact.studies()
+        shown = {table.study for table in artifact.tables(definitions)}
         for tier, listed in artifact.tiers().items():
             if listed != "all":
                 self.assertEqual([s for s in listed if s not in definitions], [], tier)
+                self.assertEqual([s for s in listed if s not in shown], [], tier)
         self.assertEqual(set(artifact.studies_of("full", definitions)), set(definitions))
         self.assertGreater(len(artifact.tables(definitions)), 80)
 

@@ -30,8 +30,8 @@ inline Fidelity ParseFidelity(const std::string& text, const std::string& key) {
 Fidelity ParseEngineFidelity(const std::string& text, const std::string& key);
 using ParsedFidelity = Parsed<ParseFidelity>;
 
-// Returns those that there are here: kPacket with legacy-packet or UsePacketsInside alone, and
-// never kAuto.
+// Returns those that there are here: kPacket with legacy-packet or a PacketSource alone, and never
+// kAuto.
 std::vector<Fidelity> Fidelities();
 // Returns their names: "packet, flow, analytic".
 std::string NamesOf(const std::vector<Fidelity>& fidelities, const std::string& separator = ", ");
