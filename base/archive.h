@@ -56,13 +56,15 @@ class Saver {
     out_.Number(value.has_value() ? 1 : 0);
     if (value) Put(*value);
   }
+  template <class First, class Second>
+  void Put(const std::pair<First, Second>& values) {
+    Put(values.first);
+    Put(values.second);
+  }
   template <class Key, class T>
   void Put(const std::map<Key, T>& values) {
     out_.Number(values.size());
-    for (const auto& [key, value] : values) {
-      Put(key);
-      Put(value);
-    }
+    for (const auto& value : values) Put(value);
   }
   template <class T>
   requires std::is_class_v<T>
@@ -109,6 +111,11 @@ class Loader {
   void Get(std::optional<T>& value) {
     value.reset();
     if (in_.Number("whether there is a value", 1) == 1) Get(value.emplace());
+  }
+  template <class First, class Second>
+  void Get(std::pair<First, Second>& values) {
+    Get(values.first);
+    Get(values.second);
   }
   template <class Key, class T>
   void Get(std::map<Key, T>& values) {

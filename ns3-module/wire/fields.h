@@ -236,6 +236,13 @@ void Fields(Archive& archive, Position& p)
 }
 
 template <class Archive>
+void Fields(Archive& archive, TopologyParts::Node& n)
+{
+    auto& [name, host, position, failures] = n;
+    archive(name, host, position, failures);
+}
+
+template <class Archive>
 void Fields(Archive& archive, Placement& p)
 {
     auto& [description, hosts, servers, aggregators, others, parents, node] = p;

@@ -102,11 +102,9 @@ NetworkValue ValueOf(const fabric::Topology& topology, const fabric::Placement& 
     value.name = parts.name;
     value.seed = parts.seed;
     value.multipath = parts.multipath;
+    value.nodes = parts.nodes;
+    value.routes = parts.routes;
     value.placement = placement;
-    for (const fabric::TopologyParts::Node& node : parts.nodes)
-    {
-        value.nodes.push_back({node.name, node.host, node.position, node.failures});
-    }
     ScheduleTable schedules(value);
     for (const fabric::Link& link : parts.links)
     {
@@ -127,10 +125,6 @@ NetworkValue ValueOf(const fabric::Topology& topology, const fabric::Placement& 
                              burstBytes};
         }
     }
-    for (const auto& [ends, via] : parts.routes)
-    {
-        value.routes.push_back({ends.first, ends.second, via});
-    }
     return value;
 }
 
@@ -141,10 +135,8 @@ fabric::Topology TopologyOf(const NetworkValue& value)
     parts.name = value.name;
     parts.seed = value.seed;
     parts.multipath = value.multipath;
-    for (const auto& [name, host, position, failures] : value.nodes)
-    {
-        parts.nodes.push_back({name, host, position, failures});
-    }
+    parts.nodes = value.nodes;
+    parts.routes = value.routes;
     for (const LinkValue& from : value.links)
     {
         fabric::Link& link = parts.links.emplace_back();
@@ -169,11 +161,10 @@ fabric::Topology TopologyOf(const NetworkValue& value)
                              port.burstBytes};
         }
     }
-    for (const RouteValue& route : value.routes)
+    for (const auto& [ends, via] : value.routes)
     {
-        CheckNodes({route.from, route.to}, value, "node of a route");
-        CheckNodes(route.via, value, "node of a route");
-        parts.routes.emplace(std::pair(route.from, route.to), route.via);
+        CheckNodes({ends.first, ends.second}, value, "node of a route");
+        CheckNodes(via, value, "node of a route");
     }
     const fabric::Placement& placement = value.placement;
     for (const std::vector<int>& nodes :

@@ -51,34 +51,17 @@ struct LinkValue
     std::array<PortValue, 2> ports;
 };
 
-/// A NodeValue is a fabric::TopologyParts::Node.
-struct NodeValue
-{
-    std::string name;
-    bool host = false;
-    std::optional<fabric::Position> position;
-    std::vector<fabric::Outage> failures;
-};
-
-/// A RouteValue is an explicit route.
-struct RouteValue
-{
-    int from = 0;
-    int to = 0;
-    std::vector<int> via;
-};
-
 /// A NetworkValue has all that engines read of a network.
 struct NetworkValue
 {
     std::string name;
     std::vector<Curve> curves;
     std::vector<ScheduleValue> schedules;
-    std::vector<NodeValue> nodes;
+    std::vector<fabric::TopologyParts::Node> nodes;
     std::vector<LinkValue> links;
     uint64_t seed = 1;
     fabric::Multipath multipath = fabric::Multipath::Ecmp;
-    std::vector<RouteValue> routes;
+    fabric::ExplicitRoutes routes;
     fabric::Placement placement;
 };
 

@@ -229,20 +229,6 @@ void Fields(Archive& archive, LinkValue& l)
 }
 
 template <class Archive>
-void Fields(Archive& archive, NodeValue& n)
-{
-    auto& [name, host, position, failures] = n;
-    archive(name, host, position, failures);
-}
-
-template <class Archive>
-void Fields(Archive& archive, RouteValue& r)
-{
-    auto& [from, to, via] = r;
-    archive(from, to, via);
-}
-
-template <class Archive>
 void Fields(Archive& archive, NetworkValue& n)
 {
     auto& [name, curves, schedules, nodes, links, seed, multipath, routes, placement] = n;
@@ -323,16 +309,7 @@ template <class Archive>
 void Fields(Archive& archive, Failure& f)
 {
     auto& [text, refusal, dead] = f;
-    std::optional<std::array<int, 2>> ends;
-    if (dead)
-    {
-        ends = {dead->first, dead->second};
-    }
-    archive(text, refusal, ends);
-    if (ends)
-    {
-        dead.emplace((*ends)[0], (*ends)[1]);
-    }
+    archive(text, refusal, dead);
 }
 
 } // namespace legacy::wire
