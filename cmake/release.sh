@@ -91,7 +91,7 @@ and tables are compared by their intervals.
 
     sha256sum -c $name.tar.gz.sha256
 
-| tier | study | table | claim |
+| tier | source | table | claim |
 |---|---|---|---|
 README
     "$root/docs/artifact" list |

@@ -44,7 +44,7 @@ class Tables(unittest.TestCase):
             "| 1 Gbit/s | dense | baseline | baseline |"]
 
     def judged(self, *rows):
-        block = type("Block", (), {"lines": self.PAGE})
+        block = type("Block", (), {"lines": self.PAGE, "names": 2})
         table = artifact.Table(block, "study", "claim")
         artifact.judge(table, "\n".join(self.PAGE[:2] + list(rows)))
         return table
@@ -62,15 +62,31 @@ class Tables(unittest.TestCase):
 
 
 class Lists(unittest.TestCase):
-    def test_tiers_name_studies(self):
-        definitions = artifact.studies()
-        shown = {table.study for table in artifact.tables(definitions)}
+    def setUp(self):
+        self.definitions = artifact.studies()
+        self.tables = artifact.tables(self.definitions)
+
+    def test_tiers_name_sources(self):
+        shown = {table.source for table in self.tables}
         for tier, listed in artifact.tiers().items():
             if listed != "all":
-                self.assertEqual([s for s in listed if s not in definitions], [], tier)
                 self.assertEqual([s for s in listed if s not in shown], [], tier)
-        self.assertEqual(set(artifact.studies_of("full", definitions)), set(definitions))
-        self.assertGreater(len(artifact.tables(definitions)), 80)
+        self.assertEqual(set(artifact.sources_of("full", self.tables)), shown)
+        self.assertGreater(len(self.tables), 110)
+
+    def test_every_table_of_a_command_or_a_program_has_its_source(self):
+        page = artifact.ROOT / "docs/results/validation.md"
+        marks = page.read_text(encoding="utf-8").count("<!-- table: ")
+        self.assertEqual(sum(table.source == "validation" for table in self.tables), marks)
+        for table in self.tables:
+            self.assertIn(table.source, {"commands", "validation", "whole-steps"} |
+                          set(self.definitions))
+            if table.source == "commands" and artifact.READ.search(table.block.command):
+                self.assertTrue(table.before, f"{table.block.place}: nothing makes what it reads")
+
+    def test_a_table_without_aligned_columns_has_its_words_as_names(self):
+        rows = ["| case | class | ms |", "| --- | --- | --- |", "| 8 GPUs, 8GiB | A | 370.0 |"]
+        self.assertEqual(artifact.words_before_numbers(rows), 2)
 
 
 if __name__ == "__main__":
