@@ -143,7 +143,8 @@ void Fields(Archive& archive, CollectiveSpec& c)
            order,
            relays,
            pieceBytes,
-           window] = c;
+           window,
+           times] = c;
     archive(algorithm,
             root,
             bytes,
@@ -169,7 +170,8 @@ void Fields(Archive& archive, CollectiveSpec& c)
             order,
             relays,
             pieceBytes,
-            window);
+            window,
+            times);
 }
 
 template <class Archive>
@@ -187,10 +189,56 @@ void Fields(Archive& archive, BucketTraffic& b)
 }
 
 template <class Archive>
+void Fields(Archive& archive, ShardedUnit& u)
+{
+    auto& [gather, gatherAgain, kept, unpack, pack, reduce, replicas] = u;
+    archive(gather, gatherAgain, kept, unpack, pack, reduce, replicas);
+}
+
+template <class Archive>
+void Fields(Archive& archive, ShardedSegment& s)
+{
+    auto& [unit, forward, recompute, backward] = s;
+    archive(unit, forward, recompute, backward);
+}
+
+template <class Archive>
+void Fields(Archive& archive, ShardedTraffic& s)
+{
+    auto& [units,
+           segments,
+           update,
+           passes,
+           reducesEach,
+           gathers,
+           prefetch,
+           freesAfterUse,
+           oneReduction,
+           alone] = s;
+    archive(units,
+            segments,
+            update,
+            passes,
+            reducesEach,
+            gathers,
+            prefetch,
+            freesAfterUse,
+            oneReduction,
+            alone);
+}
+
+template <class Archive>
 void Fields(Archive& archive, StepTraffic& t)
 {
-    auto& [workers, deviceFree, buckets, contention] = t;
-    archive(workers, deviceFree, buckets, contention);
+    auto& [workers, deviceFree, buckets, contention, sharded] = t;
+    archive(workers, deviceFree, buckets, contention, sharded);
+}
+
+template <class Archive>
+void Fields(Archive& archive, StepParts& p)
+{
+    auto& [segments, exposed, scheduled, wait, hidden] = p;
+    archive(segments, exposed, scheduled, wait, hidden);
 }
 
 template <class Archive>
@@ -203,8 +251,8 @@ void Fields(Archive& archive, BucketTiming& b)
 template <class Archive>
 void Fields(Archive& archive, StepTiming& t)
 {
-    auto& [buckets, finish, decodeBusy, hidden, total, counters, links] = t;
-    archive(buckets, finish, decodeBusy, hidden, total, counters, links);
+    auto& [buckets, parts, finish, decodeBusy, hidden, total, counters, links] = t;
+    archive(buckets, parts, finish, decodeBusy, hidden, total, counters, links);
 }
 
 template <class Archive>

@@ -327,6 +327,15 @@ void CheckCollective(const CollectiveSpec& spec)
     CheckHops(spec, algorithm);
     CheckRange(algorithm + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
     CheckRange(algorithm + ": window", spec.window, 1, kMany);
+    if (!spec.times.empty())
+    {
+        CheckRange(
+            algorithm + ": times", static_cast<int64_t>(spec.times.size()), workers, workers);
+    }
+    for (TimeNs time : spec.times)
+    {
+        CheckRange(algorithm + ": time of a member", time, 0, INT64_MAX);
+    }
 }
 
 } // namespace legacy::fabric

@@ -86,6 +86,42 @@ class Alone : public CollectiveBase
     }
 };
 
+/// A collective whose times are known.
+class Timed : public CollectiveBase
+{
+  public:
+    Timed(std::vector<TimeNs> times, uint16_t tagBase, DoneCallback done)
+        : CollectiveBase(static_cast<int>(times.size()), tagBase, std::move(done)),
+          m_times(std::move(times))
+    {
+    }
+
+    void OnDelivered(const Flow&, FlowSink&) override
+    {
+    }
+
+    void OnWake(uint64_t mark, FlowSink& sink) override
+    {
+        Finish(static_cast<int>(mark), sink);
+    }
+
+  private:
+    void OnStarted(int, FlowSink& sink) override
+    {
+        if (++m_begun < m_workers)
+        {
+            return;
+        }
+        for (int worker = 0; worker < m_workers; ++worker)
+        {
+            Wake(m_times[worker], static_cast<uint64_t>(worker), sink);
+        }
+    }
+
+    const std::vector<TimeNs> m_times;
+    int m_begun = 0;
+};
+
 /// Makes the collective of workers 0 .. N - 1, whatever the members are called.
 std::unique_ptr<Collective>
 MakeOfAll(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
@@ -93,6 +129,10 @@ MakeOfAll(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback
     if (spec.bytes.size() == 1)
     {
         return std::make_unique<Alone>(1, tagBase, std::move(done));
+    }
+    if (!spec.times.empty())
+    {
+        return std::make_unique<Timed>(spec.times, tagBase, std::move(done));
     }
     return EntryOf(spec.algorithm).make(spec, tagBase, std::move(done));
 }

@@ -198,6 +198,9 @@ struct CollectiveSpec
     /// Direct algorithms, sharded parameter server, in-network, block-sparse: flows that a sender
     /// starts before the first of them has arrived, so that N^2 flows are never in flight at once.
     int window = 64;
+    /// What each member takes, from the time at which the last one begins: nothing is sent then.
+    /// Empty: the collective is carried out.
+    std::vector<TimeNs> times;
 };
 
 /// Returns whether the collective has servers or aggregators at endpoints of their own, which begin

@@ -5,6 +5,7 @@
 #include "spans.h"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 namespace legacy::fabric
@@ -13,13 +14,35 @@ namespace legacy::fabric
 namespace
 {
 
+/// Returns when all members of each collective had begun it.
+std::vector<TimeNs> AllBegan(const PlanIndex& index, const PlanTiming& timing)
+{
+    std::vector<TimeNs> began;
+    for (int c = 0; c < static_cast<int>(index.Plan().collectives.size()); ++c)
+    {
+        began.push_back(0);
+        for (int member : index.MembersOf(c))
+        {
+            const PlanPlace place = index.At(member, index.OperationIn(c, index.RoleOf(member)));
+            const OperationTiming& times = timing.roles[place.role][place.operation];
+            began.back() = std::max(began.back(), times.begin[place.position]);
+        }
+    }
+    return began;
+}
+
 /// A RankAccount finds the parts of one rank.
 class RankAccount
 {
   public:
-    RankAccount(const PlanIndex& index, const PlanTiming& timing, int rank)
+    /// `began` is AllBegan.
+    RankAccount(const PlanIndex& index,
+                const PlanTiming& timing,
+                const std::vector<TimeNs>& began,
+                int rank)
         : m_index(index),
           m_timing(timing),
+          m_began(began),
           m_rank(rank),
           m_role(index.Plan().roles[index.RoleOf(rank)])
     {
@@ -62,6 +85,7 @@ class RankAccount
 
     const PlanIndex& m_index;
     const PlanTiming& m_timing;
+    const std::vector<TimeNs>& m_began;
     const int m_rank;
     const StepRole& m_role;
     StepParts m_parts;
@@ -76,12 +100,7 @@ Span RankAccount::Carried(int operation) const
     Span span = SpanOf(place);
     if (what.kind == OperationKind::Collective)
     {
-        const int collective = ByRank(what.collective, place.position, -1);
-        for (int member : m_index.MembersOf(collective))
-        {
-            const int number = m_index.OperationIn(collective, m_index.RoleOf(member));
-            span.begin = std::max(span.begin, SpanOf(m_index.At(member, number)).begin);
-        }
+        span.begin = std::max(span.begin, m_began[ByRank(what.collective, place.position, -1)]);
     }
     if (what.kind == OperationKind::Receive)
     {
@@ -208,14 +227,11 @@ TimeNs StepParts::Total() const
     return std::accumulate(exposed.begin(), exposed.end(), computed) + scheduled + wait;
 }
 
-StepParts PartsOf(const StepPlan& plan, const PlanTiming& timing, int rank)
+namespace
 {
-    if (rank < 0 || rank >= plan.ranks)
-    {
-        throw Error("parts of a step: rank",
-                    std::to_string(rank),
-                    "0 to " + std::to_string(plan.ranks - 1));
-    }
+
+void CheckTimesOf(const StepPlan& plan, const PlanTiming& timing)
+{
     bool fits = timing.finish.size() == static_cast<size_t>(plan.ranks) &&
                 timing.roles.size() == plan.roles.size();
     for (size_t r = 0; fits && r < plan.roles.size(); ++r)
@@ -226,7 +242,51 @@ StepParts PartsOf(const StepPlan& plan, const PlanTiming& timing, int rank)
     {
         throw Error("parts of a step: the times are not those of this plan");
     }
-    return RankAccount(PlanIndex(plan), timing, rank).Account();
+}
+
+/// Returns whether all ranks are of one role and did everything at the same times.
+bool AreAlike(const PlanTiming& timing)
+{
+    const auto equal = [](const std::vector<TimeNs>& times) {
+        return std::adjacent_find(times.begin(), times.end(), std::not_equal_to<>()) == times.end();
+    };
+    return timing.roles.size() == 1 &&
+           std::all_of(timing.roles[0].begin(),
+                       timing.roles[0].end(),
+                       [&](const OperationTiming& operation)
+                       { return equal(operation.begin) && equal(operation.end); });
+}
+
+} // namespace
+
+StepParts PartsOf(const StepPlan& plan, const PlanTiming& timing, int rank)
+{
+    if (rank < 0 || rank >= plan.ranks)
+    {
+        throw Error("parts of a step: rank",
+                    std::to_string(rank),
+                    "0 to " + std::to_string(plan.ranks - 1));
+    }
+    CheckTimesOf(plan, timing);
+    const PlanIndex index(plan);
+    return RankAccount(index, timing, AllBegan(index, timing), rank).Account();
+}
+
+std::vector<StepParts> PartsOf(const StepPlan& plan, const PlanTiming& timing)
+{
+    CheckTimesOf(plan, timing);
+    const PlanIndex index(plan);
+    const std::vector<TimeNs> began = AllBegan(index, timing);
+    if (AreAlike(timing))
+    {
+        return std::vector<StepParts>(plan.ranks, RankAccount(index, timing, began, 0).Account());
+    }
+    std::vector<StepParts> parts;
+    for (int rank = 0; rank < plan.ranks; ++rank)
+    {
+        parts.push_back(RankAccount(index, timing, began, rank).Account());
+    }
+    return parts;
 }
 
 int CriticalRank(const PlanTiming& timing)

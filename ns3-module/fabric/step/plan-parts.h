@@ -36,6 +36,9 @@ struct StepParts
 /// times are not those of the plan.
 StepParts PartsOf(const StepPlan& plan, const PlanTiming& timing, int rank);
 
+/// Returns the parts at every rank. Throws Error where the times are not those of the plan.
+std::vector<StepParts> PartsOf(const StepPlan& plan, const PlanTiming& timing);
+
 /// Returns the rank that ends last, the lowest of several.
 int CriticalRank(const PlanTiming& timing);
 

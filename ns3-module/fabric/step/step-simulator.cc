@@ -1,3 +1,4 @@
+#include "check-traffic.h"
 #include "step.h"
 
 #include "base/error.h"
@@ -49,16 +50,110 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     EngineRequest request = m_request;
     request.run = step;
     const std::unique_ptr<Engine> engine = m_factory(request);
-    m_last = Run(*engine, traffic, start);
-    if (!known)
+    if (traffic.sharded && traffic.sharded->alone)
     {
-        Add(m_totals, engine->Counters());
+        m_last = RunAlone(request, traffic, start);
+        if (!known)
+        {
+            Add(m_totals, m_last.counters);
+        }
+    }
+    else
+    {
+        m_last = Run(*engine, traffic, start);
+        if (!known)
+        {
+            Add(m_totals, engine->Counters());
+        }
     }
     if (!m_memoise || engine->Random() || engine->DependsOnTime() || m_request.background)
     {
         return m_last;
     }
     return m_memory[key] = m_last;
+}
+
+/// Times the step of a sharded unit that gathers once and computes nothing, so that its only
+/// collective is `spec`; workers that are no member of it have one of their own.
+const StepSimulator::AloneTiming& StepSimulator::TimeAlone(const EngineRequest& request,
+                                                           const CollectiveSpec& spec,
+                                                           int workers,
+                                                           TimeNs start)
+{
+    std::string key;
+    AppendCanonical(key, spec);
+    const auto [entry, added] = m_alone.try_emplace(key);
+    AloneTiming& alone = entry->second;
+    if (!added)
+    {
+        return alone;
+    }
+    StepTraffic traffic;
+    traffic.workers = workers;
+    ShardedTraffic& step = traffic.sharded.emplace();
+    step.segments.emplace_back();
+    ShardedUnit& unit = step.units.emplace_back();
+    unit.kept = true;
+    unit.gather = {spec};
+    std::vector<bool> takesPart(workers, false);
+    for (size_t i = 0; i < spec.bytes.size(); ++i)
+    {
+        takesPart[spec.members.empty() ? i : spec.members[i]] = true;
+    }
+    for (int worker = 0; worker < workers; ++worker)
+    {
+        if (!takesPart[worker])
+        {
+            CollectiveSpec none;
+            none.bytes = {0};
+            none.members = {worker};
+            unit.gather.push_back(none);
+        }
+    }
+    const std::unique_ptr<Engine> engine = m_factory(request);
+    const StepTiming timing = Run(*engine, traffic, start);
+    for (size_t i = 0; i < spec.bytes.size(); ++i)
+    {
+        alone.times.push_back(timing.finish[spec.members.empty() ? i : spec.members[i]]);
+    }
+    alone.counters = timing.counters;
+    alone.links = timing.links;
+    return alone;
+}
+
+StepTiming
+StepSimulator::RunAlone(const EngineRequest& request, const StepTraffic& traffic, TimeNs start)
+{
+    if (m_request.background)
+    {
+        throw Error("step: collectives that are timed alone cannot share links with background");
+    }
+    StepTraffic timed = traffic;
+    const auto time = [&](std::vector<CollectiveSpec>& groups)
+    {
+        for (CollectiveSpec& spec : groups)
+        {
+            spec.times = TimeAlone(request, spec, traffic.workers, start).times;
+        }
+    };
+    for (ShardedUnit& unit : timed.sharded->units)
+    {
+        for (auto* groups : {&unit.gather, &unit.gatherAgain, &unit.reduce, &unit.replicas})
+        {
+            time(*groups);
+        }
+    }
+    const std::unique_ptr<Engine> engine = m_factory(request);
+    StepTiming timing = Run(*engine, timed, start);
+    ForEachCollective(traffic,
+                      [&](const CollectiveSpec& spec)
+                      {
+                          const AloneTiming& alone =
+                              TimeAlone(request, spec, traffic.workers, start);
+                          Add(timing.counters, alone.counters);
+                          Add(timing.links, alone.links);
+                      });
+    return timing;
 }
 
 StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs scheduleTime) const

@@ -75,6 +75,11 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
         }
     }
     AppendCanonical(text, {spec.parents.begin(), spec.parents.end()});
+    if (!spec.times.empty())
+    {
+        AppendCanonical(text, {-3});
+        AppendCanonical(text, spec.times);
+    }
     if (spec.protocol != Protocol::None)
     {
         AppendCanonical(text, {static_cast<int64_t>(spec.gpus)});
@@ -145,6 +150,10 @@ void CheckTraffic(const StepTraffic& traffic)
     {
         throw Error("step: contention", std::to_string(traffic.contention), "0 to 100");
     }
+    if (traffic.sharded)
+    {
+        throw Error("step: a sharded step has no buckets");
+    }
     CheckTimes(traffic.deviceFree, traffic.workers, false, "deviceFree");
     for (size_t b = 0; b < traffic.buckets.size(); ++b)
     {
@@ -174,9 +183,60 @@ void CheckTraffic(const StepTraffic& traffic)
     }
 }
 
+namespace
+{
+
+void AppendGroups(std::string& text, const std::vector<CollectiveSpec>& groups)
+{
+    AppendCanonical(text, {static_cast<int64_t>(groups.size())});
+    for (const CollectiveSpec& spec : groups)
+    {
+        AppendCanonical(text, spec);
+    }
+}
+
+void AppendSharded(std::string& text, const ShardedTraffic& step)
+{
+    AppendCanonical(text,
+                    {-1, // no number of workers
+                     step.passes,
+                     step.reducesEach ? 1 : 0,
+                     static_cast<int64_t>(step.gathers),
+                     step.prefetch,
+                     step.freesAfterUse ? 1 : 0,
+                     step.oneReduction ? 1 : 0,
+                     step.alone ? 1 : 0,
+                     static_cast<int64_t>(step.units.size()),
+                     static_cast<int64_t>(step.segments.size())});
+    for (const ShardedUnit& unit : step.units)
+    {
+        AppendCanonical(text, {unit.kept ? 1 : 0});
+        for (const auto* groups : {&unit.gather, &unit.gatherAgain, &unit.reduce, &unit.replicas})
+        {
+            AppendGroups(text, *groups);
+        }
+        AppendCanonical(text, unit.unpack);
+        AppendCanonical(text, unit.pack);
+    }
+    for (const ShardedSegment& segment : step.segments)
+    {
+        AppendCanonical(text, {segment.unit});
+        AppendCanonical(text, segment.forward);
+        AppendCanonical(text, segment.recompute);
+        AppendCanonical(text, segment.backward);
+    }
+    AppendCanonical(text, step.update);
+}
+
+} // namespace
+
 std::string StepTraffic::Canonical() const
 {
     std::string text;
+    if (sharded)
+    {
+        AppendSharded(text, *sharded);
+    }
     AppendCanonical(text, {workers, static_cast<int64_t>(buckets.size())});
     AppendCanonical(text, deviceFree);
     for (const BucketTraffic& bucket : buckets)

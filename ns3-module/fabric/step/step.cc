@@ -1,10 +1,12 @@
 #include "step.h"
 
 #include "build-ddp.h"
+#include "build-sharded.h"
 #include "spans.h"
 
 #include <algorithm>
 #include <cassert>
+#include <numeric>
 #include <optional>
 
 namespace legacy::fabric
@@ -105,7 +107,48 @@ StepTiming TimingOf(const DdpPlan& ddp, const StepPlan& plan, const PlanTiming& 
     return timing;
 }
 
+/// Returns the times of a sharded step's plan.
+StepTiming ShardedTimingOf(const StepPlan& plan, const PlanTiming& times)
+{
+    StepTiming timing;
+    timing.parts = PartsOf(plan, times);
+    for (const StepParts& parts : timing.parts)
+    {
+        timing.hidden.push_back(
+            std::accumulate(parts.hidden.begin(), parts.hidden.end(), TimeNs{0}));
+    }
+    timing.finish = times.finish;
+    timing.total = times.total;
+    return timing;
+}
+
+/// Returns the plan of any step; only that of buckets lists their operations.
+DdpPlan PlanOf(const StepTraffic& traffic)
+{
+    return traffic.sharded ? DdpPlan{BuildSharded(traffic), {}} : BuildDdp(traffic);
+}
+
 } // namespace
+
+void ForEachCollective(const StepTraffic& traffic,
+                       const std::function<void(const CollectiveSpec& spec)>& use)
+{
+    if (traffic.sharded)
+    {
+        for (const CollectiveSpec& spec : BuildSharded(traffic).collectives)
+        {
+            use(spec);
+        }
+        return;
+    }
+    for (const BucketTraffic& bucket : traffic.buckets)
+    {
+        for (const CallTraffic& call : bucket.calls)
+        {
+            use(call.collective);
+        }
+    }
+}
 
 struct StepGraph::Buckets
 {
@@ -114,7 +157,7 @@ struct StepGraph::Buckets
     std::optional<StepTiming> timing;
 };
 
-StepGraph::StepGraph(const StepTraffic& traffic) : StepGraph(traffic, BuildDdp(traffic))
+StepGraph::StepGraph(const StepTraffic& traffic) : StepGraph(traffic, PlanOf(traffic))
 {
 }
 
@@ -136,7 +179,8 @@ const StepTiming& StepGraph::Timing() const
     assert(Done());
     if (!m_buckets->timing)
     {
-        m_buckets->timing = TimingOf(m_buckets->ddp, Plan(), Times());
+        m_buckets->timing = m_buckets->traffic.sharded ? ShardedTimingOf(Plan(), Times())
+                                                       : TimingOf(m_buckets->ddp, Plan(), Times());
     }
     return *m_buckets->timing;
 }

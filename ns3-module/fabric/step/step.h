@@ -1,6 +1,9 @@
-// A step of buckets (DDP) is one synchronous training step on the network: a plain value in
-// (StepTraffic), a plain value out (StepTiming). It runs as a step plan (step-plan.h). Times are
-// nanoseconds from the step's start, which is the same at every worker (the barrier).
+// One synchronous training step on the network is a plain value in (StepTraffic), and a plain value
+// out (StepTiming). It is a step of buckets (DDP), or a sharded step (sharded.h), and runs as a
+// step plan (step-plan.h). Times are nanoseconds from the step's start, which is the same at every
+// worker (the barrier).
+//
+// Buckets:
 //
 // Each worker has one device queue. Its backward pass and the encoding before each bucket's first
 // collective call are in `ready`. What depends on the network (work between calls, decoding) runs
@@ -11,12 +14,15 @@
 #include "fabric/collective/collective.h"
 #include "fabric/engine/engine.h"
 #include "plan-graph.h"
+#include "plan-parts.h"
+#include "sharded.h"
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,6 +58,8 @@ struct StepTraffic
     /// While a collective of a worker runs, its computing takes 1 + contention times as long:
     /// kernels of collectives take processors and memory from it. 0: nothing.
     double contention = 0;
+    /// What a sharded step does. It has no buckets, and no deviceFree.
+    std::optional<ShardedTraffic> sharded = std::nullopt;
 
     /// Returns the value as bytes, equal for equal steps: the key of memoised steps.
     std::string Canonical() const;
@@ -68,6 +76,9 @@ struct BucketTiming
 struct StepTiming
 {
     std::vector<BucketTiming> buckets;
+    /// What each nanosecond was at each worker, of a sharded step (build-sharded.h has its
+    /// streams); empty for buckets.
+    std::vector<StepParts> parts;
     std::vector<TimeNs> finish;     ///< end of each worker; the step ends at the largest
     std::vector<TimeNs> decodeBusy; ///< device time that each worker spent after deviceFree
     /// Time in which a collective of each worker was carried while its device ran. A collective is
@@ -90,11 +101,15 @@ void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
 /// Adds the counters of a simulation; buffers and headroom are the largest of all.
 void Add(EngineCounters& sum, const EngineCounters& other);
 
+/// Calls `use` with each collective that a step runs, in the order of issue.
+void ForEachCollective(const StepTraffic& traffic,
+                       const std::function<void(const CollectiveSpec& spec)>& use);
+
 struct DdpPlan;
 
-/// A StepGraph is the step as a flow graph for any engine: the graph of its plan (build-ddp.h). All
-/// buckets are in flight at once. Throws Error on vectors of the wrong length, negative times and
-/// invalid collectives.
+/// A StepGraph is the step as a flow graph for any engine: the graph of its plan (build-ddp.h,
+/// build-sharded.h). All buckets are in flight at once. Throws Error on vectors of the wrong
+/// length, negative times and invalid collectives.
 class StepGraph : public PlanGraph
 {
   public:
@@ -152,13 +167,25 @@ class StepSimulator
     void Load(State state);
 
   private:
+    /// What a collective takes alone on the network, by member, and what it counts.
+    struct AloneTiming
+    {
+        std::vector<TimeNs> times;
+        EngineCounters counters;
+        std::vector<LinkCounters> links;
+    };
+
     StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
+    StepTiming RunAlone(const EngineRequest& request, const StepTraffic& traffic, TimeNs start);
+    const AloneTiming&
+    TimeAlone(const EngineRequest& request, const CollectiveSpec& spec, int workers, TimeNs start);
     static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;
     EngineRequest m_request;
     bool m_memoise;
     std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
+    std::map<std::string, AloneTiming> m_alone; ///< by canonical collective
     std::set<Digest> m_known;                   ///< steps of a loaded state
     StepTiming m_last;
     int64_t m_fresh = 0;
