@@ -193,13 +193,11 @@ double CostEstimate::OpeningSeconds(const Messages& messages) const {
 void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   const double runs = static_cast<double>(different) * RunsOf(network_.request.transport);
   double opening = 0;
-  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::CallTraffic& call : bucket.calls) {
-      const Messages messages = MessagesOf(call.collective);
-      Add(messages, MeanPath(call.collective.algorithm), runs);
-      opening = std::max(opening, OpeningSeconds(messages));
-    }
-  }
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
+    const Messages messages = MessagesOf(spec);
+    Add(messages, MeanPath(spec.algorithm), runs);
+    opening = std::max(opening, OpeningSeconds(messages));
+  });
   beyond_ += opening * static_cast<double>(different);
   steps_ += different;
 }

@@ -65,6 +65,15 @@ ComputeOptions ComputeOptionsOf(const Scenario& s) {
           .layout = *s.layout};
 }
 
+ShardingOptions ShardingOptionsOf(const Scenario& s) {
+  return {.sharding = *s.sharding,
+          .rules = *s.rules,
+          .units = *s.units,
+          .reshard = *s.reshard,
+          .prefetch = s.prefetch,
+          .collectives = *s.collective_times};
+}
+
 int TimedBatch(const Scenario& s) {
   return s.times_of.empty() ? s.batch : LoadModelShape(s.times_of).batch;
 }

@@ -25,6 +25,7 @@
 #include "scenarios/options/values.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/clock/compute_options.h"
+#include "trainer/clock/sharding.h"
 #include "trainer/data/task_catalog.h"
 #include "trainer/device_request.h"
 #include "trainer/loss.h"
@@ -169,6 +170,12 @@ struct Scenario : FabricOptions {
   Parsed<ParseKernelEra> kernels = "2023";
   Parsed<ParseRecompute> recompute = "none";
   Parsed<ParseLayout> layout = "channels-last";
+  Parsed<ParseSharding> sharding = "none";    // who holds weights, gradients, optimizer states
+  Parsed<ParseShardingRules> rules = "auto";  // order of gathers and reductions
+  Parsed<ParseShardUnits> units = "auto";     // what is gathered together
+  Parsed<ParseReshard> reshard = "on";
+  int prefetch = 1;  // units that are gathered ahead
+  Parsed<ParseCollectiveTimes> collective_times = "auto";
   Parsed<ParseLaunchesOption> launches = "profile";  // none: as the profile says
   Size bucket = "25MiB";                             // size in dense fp32 gradient
 
@@ -241,6 +248,7 @@ std::string BatchText(const Scenario& scenario);
 int TimedBatch(const Scenario& scenario);
 // Returns what the scenario says of how devices compute.
 ComputeOptions ComputeOptionsOf(const Scenario& scenario);
+ShardingOptions ShardingOptionsOf(const Scenario& scenario);
 // Returns what is assumed where steps are timed as a shape's (training.times_of).
 std::string TimesOfText(const Scenario& scenario);
 

@@ -178,6 +178,41 @@ void CheckLearning(const Scenario& s) {
   }
 }
 
+// Checks a sharded step, or that no option is set that only such steps have.
+void CheckShards(const Scenario& s) {
+  const ShardingOptions options = ShardingOptionsOf(s);
+  if (options.sharding.kind == ShardingKind::kNone) {
+    const Scenario defaults;
+    if (s.rules != defaults.rules || s.units != defaults.units || s.reshard != defaults.reshard ||
+        s.prefetch != defaults.prefetch || s.collective_times != defaults.collective_times) {
+      throw Error("clock.sharding", s.sharding.text(),
+                  "zero1, zero2, zero3, fsdp, hsdp:S or megatron, where clock.rules, clock.units, "
+                  "clock.reshard, clock.prefetch or clock.collectives is set");
+    }
+    return;
+  }
+  CheckSharding(options, s.workers);
+  if (*s.aggregation != Transfer::kPeers) {
+    throw Error("network.aggregation", s.aggregation.text(),
+                "collective with clock.sharding " + s.sharding.text() +
+                    ", as workers own shards of weights and sums themselves");
+  }
+  if (s.sync.text() != "barrier") {
+    throw Error("network.sync", s.sync.text(),
+                "barrier with clock.sharding, as each worker owns a part of every sum");
+  }
+  if (s.doctor != "off" || !s.trace_steps.empty()) {
+    throw Error::Refusal(
+        "network.doctor, network.trace_steps: a sharded step has no buckets that they could show; "
+        "its parts are in steps.csv");
+  }
+  if (options.collectives != CollectiveTimes::kTogether && !s.background.text().empty() &&
+      s.background.text() != Scenario().background.text()) {
+    throw Error("clock.collectives", s.collective_times.text(),
+                "together with network.background, which shares links with collectives");
+  }
+}
+
 // Checks outputs about the network: ns-3's own files, traces and attributes.
 void CheckNetworkOutputs(const Scenario& s) {
   if (*s.fidelity != Fidelity::kPacket && !(s.pcap + s.flow_monitor + s.netanim).empty()) {
@@ -215,6 +250,7 @@ void ValidateScenario(const Scenario& s) {
     throw Error::Refusal("compression.splits: sizes must ascend");
   }
   CheckNetworkOutputs(s);
+  CheckShards(s);
 }
 
 void ValidatePoint(const Scenario& scenario) {

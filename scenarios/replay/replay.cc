@@ -31,9 +31,9 @@ class RecordedRounds : public Rounds {
       : record_(record),
         training_(training),
         rows_(rows),
-        numels_(record.LayerNumels()),
+        layers_(record.layers),
         timed_(timed_networks, progress, training.policy, training.seed, record.operations,
-               numels_) {}
+               layers_) {}
 
   bool Next() override {
     if (timed_.Done() == std::ssize(rows_.steps)) return false;
@@ -60,7 +60,7 @@ class RecordedRounds : public Rounds {
   const Record& record_;
   const RecordedTraining& training_;
   const Rows& rows_;
-  const std::vector<int64_t> numels_;
+  const std::span<const Unit> layers_;
   TimedEverywhere timed_;
   size_t evaluation_ = 0;  // number of the next evaluation
 };
@@ -138,7 +138,7 @@ CostEstimate Replayer::Estimate(std::FILE*) {
   for (const RecordedTraining& training : record.trainings) {
     for (const size_t work : training.works) ++count[work];
   }
-  const std::vector<Clock> clocks = timing_.MakeClocks(record.operations, record.LayerNumels());
+  const std::vector<Clock> clocks = timing_.MakeClocks(record.operations, record.layers);
   const Clock& clock = clocks.front();
   const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
   CostEstimate estimate(timing_.network());

@@ -90,9 +90,9 @@ class CompressedRounds : public Rounds {
       : steps_(steps),
         row_{name, seed, scenario.steps, scenario.workers},
         source_(std::move(source)),
-        numels_(source_->LayerNumels()),
+        layers_(source_->Layers()),
         own_(*timed_networks.front().timing),
-        timed_(timed_networks, progress, name, seed, clocks, numels_),
+        timed_(timed_networks, progress, name, seed, clocks, layers_),
         stats_(source_->Units().size()) {}
 
   bool Next() override {
@@ -117,7 +117,7 @@ class CompressedRounds : public Rounds {
   const TraceSteps& steps_;
   const MethodRow row_;
   const std::unique_ptr<StepSource> source_;
-  const std::vector<int64_t> numels_;
+  const std::span<const Unit> layers_;
   ScenarioTiming& own_;
   TimedEverywhere timed_;
   UnitStats stats_;

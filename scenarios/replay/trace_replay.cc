@@ -27,12 +27,12 @@ class TracedRounds : public Rounds {
  public:
   TracedRounds(const DdpTrace& trace, const TraceTraining& training, uint64_t seed,
                std::span<const TimedNetwork> timed_networks, Progress* progress,
-               std::span<const int64_t> numels)
+               std::span<const Unit> layers)
       : trace_(trace),
         training_(training),
         timed_(
             timed_networks, progress, training.method, seed,
-            [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, numels) {}
+            [&](const ScenarioTiming& timing) { return timing.MakeClocks(training); }, layers) {}
 
   bool Next() override {
     if (alike_ == training_.steps.size()) return false;
@@ -72,7 +72,7 @@ class TraceReplayer : public TimedRun {
         trace_(file.trace),
         scenario_(scenario),
         stop_(stop),
-        numels_(file.trace.LayerNumels()),
+        layers_(file.trace.layers),
         timing_(scenario),
         methods_(file, scenario) {}
 
@@ -98,7 +98,7 @@ class TraceReplayer : public TimedRun {
     const size_t seed = training % static_cast<size_t>(scenario_.seeds);
     return std::make_unique<TracedRounds>(
         trace_, trace_.trainings[training / static_cast<size_t>(scenario_.seeds)],
-        scenario_.seed + seed, timed_networks(), progress(), numels_);
+        scenario_.seed + seed, timed_networks(), progress(), layers_);
   }
 
  private:
@@ -110,7 +110,7 @@ class TraceReplayer : public TimedRun {
   const DdpTrace& trace_;
   const Scenario& scenario_;
   const StopFlag& stop_;
-  const std::vector<int64_t> numels_;
+  const std::span<const Unit> layers_;
   ScenarioTiming timing_;
   TraceMethods methods_;
 };

@@ -18,11 +18,14 @@ constexpr const char* kAuto =
     "10Gbps:bandwidth=10Gbps;100Gbps:bandwidth=100Gbps;"
     "wan:topology=star,bandwidth=100Mbps,delay=20ms,transport=wan";
 
-// Returns true for keys, given without their section, that a further network may change.
-bool MayChange(const std::string& name) {
-  const ScenarioOption* const option =
-      FindOption(ScenarioOptions(), "network." + name, OptionNames::kKeys);
-  return option != nullptr && option->Has(kMayFurther);
+// Returns the key, given without its section, that a further network may change; empty: none.
+std::string KeyOf(const std::string& name) {
+  for (const char* section : {"network.", "clock."}) {
+    const ScenarioOption* const option =
+        FindOption(ScenarioOptions(), section + name, OptionNames::kKeys);
+    if (option != nullptr && option->Has(kMayFurther)) return section + name;
+  }
+  return "";
 }
 
 // Returns true if the user chose the rate or the transport: then the run is about that network.
@@ -45,7 +48,7 @@ std::string TextOf(const Scenario& scenario) {
 std::vector<std::string> SplitSettings(const std::string& text) {
   std::vector<std::string> settings;
   for (const std::string& piece : SplitList(text)) {
-    if (settings.empty() || MayChange(piece.substr(0, piece.find('=')))) {
+    if (settings.empty() || !KeyOf(piece.substr(0, piece.find('='))).empty()) {
       settings.push_back(piece);
     } else {
       settings.back() += "," + piece;
@@ -57,11 +60,14 @@ std::vector<std::string> SplitSettings(const std::string& text) {
 void Set(Scenario& scenario, const std::string& network, const std::string& setting) {
   const size_t equals = setting.find('=');
   const std::string name = setting.substr(0, equals);
-  if (equals == std::string::npos || !MayChange(name)) {
-    throw Error(kKey, network + ": " + setting, "KEY=VALUE with a key of the section network");
+  const std::string key = KeyOf(name);
+  if (equals == std::string::npos || key.empty()) {
+    throw Error(kKey, network + ": " + setting,
+                "KEY=VALUE with a key of the section network, or with sharding, rules, units, "
+                "reshard, prefetch or collectives");
   }
   try {
-    SetOption(scenario, "network." + name, setting.substr(equals + 1));
+    SetOption(scenario, key, setting.substr(equals + 1));
   } catch (const Error& error) {
     throw error.Within(std::string(kKey) + ": " + network + ": ");
   }

@@ -21,14 +21,14 @@ analysis::StepRow TimeOneStep(const Scenario& scenario) {
   const std::unique_ptr<StepSource> step =
       sources->Make(options, method, BuildMethod(method, scenario, layers));
   ScenarioTiming timing(scenario);
-  const std::vector<int64_t> numels = step->LayerNumels();
   StepClocks clocks;
-  for (Clock& clock : timing.MakeClocks(step->Costs(), numels)) {
+  for (Clock& clock : timing.MakeClocks(step->Costs(), step->Layers())) {
     clocks.push_back(std::make_unique<Clock>(std::move(clock)));
   }
   analysis::RunDirectory rows;
   MemorySink sink(rows);
-  TimedTraining timed(timing, sink, nullptr, method.name, scenario.seed, std::move(clocks), numels);
+  TimedTraining timed(timing, sink, nullptr, method.name, scenario.seed, std::move(clocks),
+                      step->Layers());
   const StepStart start = timed.Start();
   return timed.Step(step->Step(start.participation.workers).work, start, {});
 }

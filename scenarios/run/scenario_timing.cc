@@ -86,11 +86,12 @@ std::vector<std::string> UpdateKernels(const Scenario& scenario) {
 }  // namespace
 
 std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> costs,
-                                              std::span<const int64_t> layer_numels) const {
+                                              std::span<const Unit> layers) const {
   std::vector<Clock> clocks;
   for (const ScenarioNetwork& network : networks_) {
-    clocks.emplace_back(profile_, costs, layer_numels, TransfersOf(scenario_, *network.network),
-                        UpdateKernels(scenario_), ComputeOptionsOf(scenario_));
+    clocks.emplace_back(profile_, costs, layers, TransfersOf(scenario_, *network.network),
+                        UpdateKernels(scenario_), ComputeOptionsOf(scenario_),
+                        ShardingOptionsOf(scenario_));
   }
   return clocks;
 }
@@ -120,11 +121,9 @@ ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& tr
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
   const auto& [latency, bytes_per_second] = alpha_beta_[EntryOf(step)];
   double seconds = 0;
-  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::CallTraffic& call : bucket.calls) {
-      seconds += fabric::AlphaBetaSeconds(call.collective, latency, bytes_per_second);
-    }
-  }
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
+    seconds += fabric::AlphaBetaSeconds(spec, latency, bytes_per_second);
+  });
   return seconds;
 }
 

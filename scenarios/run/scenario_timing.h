@@ -49,7 +49,7 @@ class ScenarioTiming {
 
   // Makes one clock for each entry of the network schedule.
   std::vector<Clock> MakeClocks(std::span<const OperationCost> costs,
-                                std::span<const int64_t> layer_numels) const;
+                                std::span<const Unit> layers) const;
   // Makes the clocks of a measured training, which outlives them. `compressed`: other messages than
   // its own are sent, whose codecs the profile prices.
   StepClocks MakeClocks(const TraceTraining& training, bool compressed = false) const;

@@ -120,9 +120,9 @@ class FurtherPlaces {
 };
 
 StepClocks ProfileClocks(const ScenarioTiming& timing, std::span<const OperationCost> costs,
-                         std::span<const int64_t> layer_numels) {
+                         std::span<const Unit> layers) {
   StepClocks clocks;
-  for (Clock& clock : timing.MakeClocks(costs, layer_numels)) {
+  for (Clock& clock : timing.MakeClocks(costs, layers)) {
     clocks.push_back(std::make_unique<Clock>(std::move(clock)));
   }
   return clocks;
@@ -133,24 +133,23 @@ StepClocks ProfileClocks(const ScenarioTiming& timing, std::span<const Operation
 TimedEverywhere::TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                                  const std::string& policy, uint64_t seed,
                                  const std::function<StepClocks(const ScenarioTiming&)>& clocks,
-                                 std::span<const int64_t> layer_numels)
+                                 std::span<const Unit> layers)
     : timed_networks_(timed_networks) {
   timed_.reserve(timed_networks.size());
   for (const TimedNetwork& timed_network : timed_networks) {
     timed_.emplace_back(*timed_network.timing, *timed_network.sink,
                         timed_.empty() ? progress : nullptr, policy, seed,
-                        clocks(*timed_network.timing), layer_numels);
+                        clocks(*timed_network.timing), layers);
   }
 }
 
 TimedEverywhere::TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                                  const std::string& policy, uint64_t seed,
-                                 std::span<const OperationCost> costs,
-                                 std::span<const int64_t> layer_numels)
+                                 std::span<const OperationCost> costs, std::span<const Unit> layers)
     : TimedEverywhere(
           timed_networks, progress, policy, seed,
-          [&](const ScenarioTiming& timing) { return ProfileClocks(timing, costs, layer_numels); },
-          layer_numels) {}
+          [&](const ScenarioTiming& timing) { return ProfileClocks(timing, costs, layers); },
+          layers) {}
 
 void TimedEverywhere::Step(const StepWork& work, const StepStart& start, const StepFacts& facts) {
   const auto step = [&](int64_t i, int /*thread*/) {

@@ -41,11 +41,11 @@ class TimedEverywhere {
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed,
                   const std::function<StepClocks(const ScenarioTiming&)>& clocks,
-                  std::span<const int64_t> layer_numels);
+                  std::span<const Unit> layers);
   // Uses the device clocks of the scenarios' profiles.
   TimedEverywhere(std::span<const TimedNetwork> timed_networks, Progress* progress,
                   const std::string& policy, uint64_t seed, std::span<const OperationCost> costs,
-                  std::span<const int64_t> layer_numels);
+                  std::span<const Unit> layers);
 
   StepStart Start() const { return timed_.front().Start(); }
   // Do what the functions of TimedTraining do, on every network.

@@ -12,11 +12,11 @@ namespace {
 // Returns the payload bytes that leave one worker's NIC in a step, as a mean over the workers.
 double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
-  for (const fabric::BucketTraffic& bucket : traffic.buckets) {
-    for (const fabric::CallTraffic& call : bucket.calls) {
-      bytes += NicBytes(call.collective);
-    }
-  }
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
+    // The collective of a group counts for its part of the workers.
+    const auto members = static_cast<double>(spec.bytes.size());
+    bytes += NicBytes(spec) * (members / traffic.workers);
+  });
   return bytes;
 }
 
@@ -56,7 +56,7 @@ double MeanMessageBytes(const StepWork& work) {
 
 TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                              const std::string& policy, uint64_t seed, StepClocks clocks,
-                             std::span<const int64_t> layer_numels)
+                             std::span<const Unit> layers)
     : timing_(timing),
       sink_(sink),
       progress_(progress),
@@ -65,9 +65,10 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
   if (StepListener* listener = sink_.Listener()) listener->Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
   row_.seed = evaluation_.seed = state_.seed = seed;
-  row_.dense_nic_bytes =
-      DenseNicBytes(timing.scenario().workers,
-                    std::accumulate(layer_numels.begin(), layer_numels.end(), int64_t{0}));
+  row_.dense_nic_bytes = DenseNicBytes(
+      timing.scenario().workers,
+      std::accumulate(layers.begin(), layers.end(), int64_t{0},
+                      [](int64_t sum, const Unit& layer) { return sum + layer.numel; }));
   state_.steps = timing.scenario().steps;
 }
 

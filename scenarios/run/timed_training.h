@@ -31,11 +31,11 @@ struct StepFacts {
 // end.
 class TimedTraining {
  public:
-  // What references and pointers refer to outlives this. `progress` may be null. `layer_numels` are
+  // What references and pointers refer to outlives this. `progress` may be null. `layers` are
   // the model's, in parameter order.
   TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* progress,
                 const std::string& policy, uint64_t seed, StepClocks clocks,
-                std::span<const int64_t> layer_numels);
+                std::span<const Unit> layers);
 
   // Returns the start of the next step.
   StepStart Start() const { return timing_.StartOf(*clocks_.front(), row_.seed, done_); }

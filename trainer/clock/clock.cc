@@ -54,21 +54,39 @@ std::vector<OperationCost> InChains(std::span<const OperationCost> costs) {
   return chains;
 }
 
+std::vector<Unit> LayersOf(std::span<const int64_t> numels) {
+  std::vector<Unit> layers;
+  int64_t offset = 0;
+  for (const int64_t numel : numels) {
+    layers.push_back({static_cast<uint32_t>(layers.size()), "", {numel}, offset, numel});
+    offset += numel;
+  }
+  return layers;
+}
+
 }  // namespace
 
 Clock::Clock(Profile profile, std::span<const OperationCost> costs,
              std::span<const int64_t> layer_numel, const TransferOptions& options,
              std::vector<std::string> update_kernels, const ComputeOptions& compute)
+    : Clock(std::move(profile), costs, LayersOf(layer_numel), options, std::move(update_kernels),
+            compute) {}
+
+Clock::Clock(Profile profile, std::span<const OperationCost> costs, std::span<const Unit> layers,
+             const TransferOptions& options, std::vector<std::string> update_kernels,
+             const ComputeOptions& compute, const ShardingOptions& sharding)
     : StepClock(options),
       profile_(std::move(profile)),
       update_kernels_(std::move(update_kernels)),
       compute_(compute),
+      sharding_(sharding),
+      layers_(layers.begin(), layers.end()),
       operations_(compute.kernels == KernelEra::kCompiled
                       ? InChains(costs)
                       : std::vector<OperationCost>(costs.begin(), costs.end())),
-      operation_of_layer_(layer_numel.size(), -1),
-      first_trained_(operations_.size()),
-      elements_(std::accumulate(layer_numel.begin(), layer_numel.end(), int64_t{0})) {
+      operation_of_layer_(layers.size(), -1),
+      first_trained_(operations_.size()) {
+  for (const Unit& layer : layers) elements_ += layer.numel;
   for (size_t i = 0; i < operations_.size(); ++i) {
     for (int layer : operations_[i].parameters) operation_of_layer_.at(layer) = static_cast<int>(i);
     if (!operations_[i].parameters.empty()) first_trained_ = std::min(first_trained_, i);
@@ -92,9 +110,12 @@ double Clock::ForwardOf(const OperationCost& operation, int64_t batch_size) cons
                                                             static_cast<double>(batch_size)));
 }
 
+double Clock::AgainOf(const OperationCost& operation, int64_t batch_size) const {
+  return IsComputedAgain(operation, compute_.recompute) ? ForwardOf(operation, batch_size) : 0;
+}
+
 double Clock::BackwardOf(const OperationCost& operation, int64_t batch_size) const {
-  const double again =
-      IsComputedAgain(operation, compute_.recompute) ? ForwardOf(operation, batch_size) : 0;
+  const double again = AgainOf(operation, batch_size);
   if (!profile_.device) return again + SecondsByRates(operation, batch_size, kBackwardPasses);
   return again +
          std::max(profile_.launch_seconds, BackwardSecondsOn(*profile_.device, compute_, operation,
@@ -108,15 +129,16 @@ const Clock::PassSeconds& Clock::PassesOf(int64_t batch_size) const {
   if (!added) return passes;
   for (const OperationCost& operation : operations_) {
     passes.forward.push_back(ForwardOf(operation, batch_size));
+    passes.again.push_back(AgainOf(operation, batch_size));
     passes.backward.push_back(BackwardOf(operation, batch_size));
   }
   return passes;
 }
 
-double Clock::UpdateSeconds() const {
+double Clock::UpdateSeconds(int64_t elements) const {
   double seconds = 0;
   for (const std::string& kernel : update_kernels_) {
-    seconds += profile_.WorkSeconds({kernel, elements_, 1});
+    seconds += profile_.WorkSeconds({kernel, elements, 1});
   }
   return seconds;
 }
@@ -151,7 +173,7 @@ double Clock::WorkSeconds(const WorkList& work) const {
 
 double Clock::ComputeSeconds(int64_t batch_size, int64_t passes) const {
   const double device =
-      WithForward(WithEarlierPasses(UpdateSeconds(), batch_size, passes), batch_size) +
+      WithForward(WithEarlierPasses(UpdateSeconds(elements_), batch_size, passes), batch_size) +
       BackwardSeconds(0, operations_.size(), batch_size);
   return std::max(device, HostSeconds(passes));
 }
@@ -203,7 +225,7 @@ size_t Clock::FirstOperation(const BucketWork& bucket, size_t done) const {
 
 std::vector<StepSeconds> Clock::SecondsOf(const StepWork& work) const {
   StepSeconds seconds;
-  double update = work.update ? 0 : UpdateSeconds();
+  double update = work.update ? 0 : UpdateSeconds(elements_);
   for (const Work& entry : work.update.value_or(WorkList())) {
     update += profile_.ComputeWorkSeconds(entry);
   }
@@ -230,7 +252,52 @@ std::vector<StepSeconds> Clock::SecondsOf(const StepWork& work) const {
   return {std::move(seconds)};
 }
 
+namespace {
+
+// Returns the split of one worker of a sharded step.
+StepSplit SplitOf(const fabric::StepParts& parts) {
+  const auto of = [&](fabric::SegmentLabel label) {
+    return parts.segments[static_cast<size_t>(label)];
+  };
+  const auto sum = [](const std::vector<TimeNs>& times) {
+    return std::accumulate(times.begin(), times.end(), TimeNs{0});
+  };
+  using fabric::SegmentLabel;
+  return {of(SegmentLabel::Compute) + of(SegmentLabel::Recompute) + of(SegmentLabel::Update),
+          of(SegmentLabel::Encode),
+          of(SegmentLabel::Decode),
+          sum(parts.exposed),
+          parts.wait + parts.scheduled,
+          sum(parts.hidden)};
+}
+
+StepSplits SplitSharded(const fabric::StepTiming& timing) {
+  StepSplits splits;
+  splits.critical_worker = static_cast<int>(
+      std::max_element(timing.finish.begin(), timing.finish.end()) - timing.finish.begin());
+  splits.critical = SplitOf(timing.parts[splits.critical_worker]);
+  std::vector<StepSplit> all;
+  for (const fabric::StepParts& parts : timing.parts) all.push_back(SplitOf(parts));
+  const auto mean = [&](TimeNs StepSplit::*part) {
+    std::vector<TimeNs> times;
+    for (const StepSplit& split : all) times.push_back(split.*part);
+    return MeanNs(times);
+  };
+  StepSplit& m = splits.mean;
+  m = {mean(&StepSplit::compute),
+       mean(&StepSplit::encode),
+       mean(&StepSplit::decode),
+       mean(&StepSplit::communication),
+       0,
+       mean(&StepSplit::hidden)};
+  m.wait = timing.total - m.Total();
+  return splits;
+}
+
+}  // namespace
+
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing) {
+  if (step.traffic.sharded) return SplitSharded(timing);
   const std::vector<TimeNs>& free = step.traffic.deviceFree;
   const size_t workers = free.size();
   assert(workers > 0 && timing.finish.size() == workers);

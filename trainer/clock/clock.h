@@ -14,6 +14,7 @@
 #include "trainer/clock/compute_options.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/profile.h"
+#include "trainer/clock/sharding.h"
 #include "trainer/clock/step_clock.h"
 
 namespace legacy {
@@ -21,13 +22,23 @@ namespace legacy {
 // A Clock prices steps by a profile.
 class Clock : public StepClock {
  public:
-  // `costs` are those of CostsOf, and `layer_numel` the elements of each layer. The
-  // `update_kernels` read the mean gradient and update the weights, one after the other. Throws
-  // Error where an operation or a kernel is not priced, or not in that precision.
+  // `costs` are those of CostsOf, and `layers` the model's. The `update_kernels` read the mean
+  // gradient and update the weights, one after the other. Throws Error where an operation or a
+  // kernel is not priced, or not in that precision.
+  Clock(Profile profile, std::span<const OperationCost> costs, std::span<const Unit> layers,
+        const TransferOptions& options = {},
+        std::vector<std::string> update_kernels = {kOptimizerKernel},
+        const ComputeOptions& compute = {}, const ShardingOptions& sharding = {});
+  // The same of layers that are known by their elements alone.
   Clock(Profile profile, std::span<const OperationCost> costs, std::span<const int64_t> layer_numel,
         const TransferOptions& options = {},
         std::vector<std::string> update_kernels = {kOptimizerKernel},
         const ComputeOptions& compute = {});
+
+  // Prices a sharded step where the options shard. Throws Error on steps whose gradients are not
+  // summed value by value, and on those in which not all workers take part.
+  PricedStep Price(const StepWork& work, std::span<const double> factors,
+                   TimeNs decided = 0) const override;
 
   std::vector<TimeNs> ComputeTimes(int64_t step, int64_t batch_size, int64_t passes,
                                    std::span<const double> factors) const override;
@@ -41,7 +52,7 @@ class Clock : public StepClock {
  private:
   // PassSeconds are the seconds of each operation in one pass of a batch.
   struct PassSeconds {
-    std::vector<double> forward, backward;
+    std::vector<double> forward, again, backward;  // backward includes what is computed again
   };
   // The first thread that asks for a batch size computes its entry; the others read it.
   struct Memory {
@@ -52,11 +63,14 @@ class Clock : public StepClock {
   // Return the seconds of an operation in one pass. The backward pass includes what is computed
   // again.
   double ForwardOf(const OperationCost& operation, int64_t batch_size) const;
+  double AgainOf(const OperationCost& operation, int64_t batch_size) const;
   double BackwardOf(const OperationCost& operation, int64_t batch_size) const;
   // Returns the seconds of an operation by rates of its kind. `passes` is 1 for the forward pass, 2
   // for the backward pass.
   double SecondsByRates(const OperationCost& operation, int64_t batch_size, double passes) const;
-  double UpdateSeconds() const;
+  double UpdateSeconds(int64_t elements) const;
+  void AddDeviceTimes(const StepWork& work, const ShardedModel& model,
+                      std::span<const double> factors, fabric::ShardedTraffic& step) const;
   // Return `seconds` and those of the forward pass, or of all passes but the last.
   double WithForward(double seconds, int64_t batch_size) const;
   double WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const;
@@ -71,6 +85,8 @@ class Clock : public StepClock {
   Profile profile_;
   std::vector<std::string> update_kernels_;
   ComputeOptions compute_;
+  ShardingOptions sharding_;
+  std::vector<Unit> layers_;
   std::vector<OperationCost> operations_;
   std::vector<int> operation_of_layer_;
   size_t first_trained_ =
@@ -103,7 +119,8 @@ struct StepSplits {
   StepSplit mean;
 };
 
-// Returns the splits of a step that took `timing`.
+// Returns the splits of a step that took `timing`. Of a sharded step, `communication` is what was
+// exposed of all streams.
 StepSplits SplitStep(const PricedStep& step, const fabric::StepTiming& timing);
 
 }  // namespace legacy

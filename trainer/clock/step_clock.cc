@@ -10,17 +10,6 @@
 namespace legacy {
 namespace {
 
-void CheckFactors(std::span<const double> factors, int workers) {
-  if (!factors.empty() && factors.size() != static_cast<size_t>(workers)) {
-    throw Error("straggler factors", std::to_string(factors.size()), std::to_string(workers));
-  }
-  for (size_t w = 0; w < factors.size(); ++w) {
-    if (std::isfinite(factors[w]) && factors[w] > 0) continue;
-    throw Error("straggler factor of worker " + std::to_string(w), std::to_string(factors[w]),
-                "positive numbers");
-  }
-}
-
 // Returns the traffic of `work`, without times.
 PricedStep Unpriced(const StepWork& work, const TransferOptions& options) {
   const auto workers = static_cast<size_t>(work.workers);
@@ -137,6 +126,17 @@ class WorkerPricing {
 };
 
 }  // namespace
+
+void CheckFactors(std::span<const double> factors, int workers) {
+  if (!factors.empty() && factors.size() != static_cast<size_t>(workers)) {
+    throw Error("straggler factors", std::to_string(factors.size()), std::to_string(workers));
+  }
+  for (size_t w = 0; w < factors.size(); ++w) {
+    if (std::isfinite(factors[w]) && factors[w] > 0) continue;
+    throw Error("straggler factor of worker " + std::to_string(w), std::to_string(factors[w]),
+                "positive numbers");
+  }
+}
 
 HopSeconds HopSecondsOf(const SentCall& call,
                         const std::function<double(const WorkList& work)>& price) {

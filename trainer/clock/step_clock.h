@@ -23,7 +23,8 @@
 
 namespace legacy {
 
-// A PricedStep has a step's traffic and the parts of its device times, by worker in nanoseconds.
+// A PricedStep has a step's traffic and the parts of its device times, by worker in nanoseconds. A
+// sharded step has only the traffic.
 struct PricedStep {
   fabric::StepTraffic traffic;
   // Time of update, forward and backward pass, finished or abandoned.
@@ -70,7 +71,8 @@ class StepClock {
   // Returns the priced step. `factors` are the slow-downs of the workers (finite, > 0), or empty
   // for none. `decided` is the time at which inactive workers stop. Throws Error where something
   // has no price.
-  PricedStep Price(const StepWork& work, std::span<const double> factors, TimeNs decided = 0) const;
+  virtual PricedStep Price(const StepWork& work, std::span<const double> factors,
+                           TimeNs decided = 0) const;
 
   // Returns the time of update, forward and backward passes in step number `step` at each worker;
   // `factors` has one entry for each, and `batch_size` is that of each pass. These times are known
@@ -85,6 +87,7 @@ class StepClock {
  protected:
   StepClock(const StepClock&) = default;
   StepClock(StepClock&&) = default;
+  const TransferOptions& transfers() const { return options_; }
 
  private:
   TransferOptions options_;
@@ -93,6 +96,9 @@ class StepClock {
 // Returns what a hop of the call computes; price(WorkList) are the seconds of work.
 HopSeconds HopSecondsOf(const SentCall& call,
                         const std::function<double(const WorkList& work)>& price);
+
+// Throws Error unless there is one positive factor for each worker, or none.
+void CheckFactors(std::span<const double> factors, int workers);
 
 // Returns `seconds` at a worker with that slow-down, rounded to the nanosecond.
 TimeNs ToNs(double seconds, double factor);

@@ -255,6 +255,36 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   return spec;
 }
 
+CollectiveSpec GroupCollectiveOf(const TransferOptions& options, Payload payload, int64_t bytes,
+                                 std::vector<int> members) {
+  if (options.transfer != Transfer::kPeers) {
+    throw Error("network.aggregation", "parameter servers",
+                "collective, as workers own shards of weights and sums themselves");
+  }
+  CollectiveSpec spec;
+  spec.bytes.assign(members.size(), bytes);
+  // Members of one node follow each other.
+  const int node = options.group;
+  const auto in_first = std::ranges::count_if(
+      members, [&](int member) { return member / node == members.front() / node; });
+  spec.group = std::max(1, static_cast<int>(in_first));
+  spec.members = std::move(members);
+  if (payload == Payload::ScatteredSum) {
+    spec.algorithm = options.all_reduce == CollectiveAlgorithm::HalvingDoublingAllReduce
+                         ? CollectiveAlgorithm::HalvingReduceScatter
+                         : CollectiveAlgorithm::RingReduceScatter;
+  } else {
+    TransferOptions inside = options;
+    inside.group = spec.group;
+    spec.algorithm = PeerAlgorithm(
+        inside, spec, payload == Payload::Sum ? Collective::kAllReduce : Collective::kAllGather,
+        payload);
+  }
+  fabric::SetChannels(spec, options.channels);
+  fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
+  return spec;
+}
+
 double CallSeconds(const TransferOptions& options, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes, double latency_seconds,
                    double bytes_per_second) {

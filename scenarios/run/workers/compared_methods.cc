@@ -50,8 +50,8 @@ double BytesOfPilot(StepSource& training, const Scenario& given, bool reads_cloc
   analysis::RunDirectory rows;
   MemorySink sink(rows);
   const TimedNetwork network = {&timing, &sink};
-  const std::vector<int64_t> numels = training.LayerNumels();
-  TimedEverywhere timed({&network, 1}, nullptr, "pilot", scenario.seed, training.Costs(), numels);
+  TimedEverywhere timed({&network, 1}, nullptr, "pilot", scenario.seed, training.Costs(),
+                        training.Layers());
   double bytes = 0;
   for (int64_t step = 0; step < scenario.steps; ++step) {
     const StepStart start = timed.Start();

@@ -78,8 +78,7 @@ class Comparison : public TimedRun {
       const Method& chosen = methods_.Chosen(method, scenario_.seed, scenario_);
       const std::unique_ptr<StepSource> training = methods_.MakeSource(chosen, scenario_.seed, log);
       if (log != nullptr) methods_.SayVolume(method, scenario_, log);
-      const std::vector<Clock> clocks =
-          timing_.MakeClocks(training->Costs(), training->LayerNumels());
+      const std::vector<Clock> clocks = timing_.MakeClocks(training->Costs(), training->Layers());
       const Clock& clock = clocks.front();
       const StepStart start = timing_.StartOf(clock, scenario_.seed, 0);
       training->SetLink(timing_.LinkAt(0));

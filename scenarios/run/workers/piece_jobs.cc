@@ -36,10 +36,10 @@ class JournalRounds : public Rounds {
         gradients_(scenario, piece, *source_, directory),
         reads_clock_(methods.DependsOnNetwork(*piece.method)),
         timing_(here_, GiveUpIfLate),
-        numels_(source_->LayerNumels()),
-        clocks_(timing_.MakeClocks(source_->Costs(), numels_)),
+        layers_(source_->Layers()),
+        clocks_(timing_.MakeClocks(source_->Costs(), layers_)),
         timed_({&timed_network_, 1}, nullptr, piece.method->name, piece.seed, source_->Costs(),
-               numels_) {
+               layers_) {
     if (from != nullptr) Load(*from);
     journal_.emplace(journal, *source_);
   }
@@ -90,7 +90,7 @@ class JournalRounds : public Rounds {
   ScenarioTiming timing_;
   RunSink sink_;  // drops the rows: the times are only for the policy
   const TimedNetwork timed_network_ = {&timing_, &sink_};
-  const std::vector<int64_t> numels_;
+  const std::span<const Unit> layers_;
   const std::vector<Clock> clocks_;
   TimedEverywhere timed_;
   std::optional<JournalWriter> journal_;

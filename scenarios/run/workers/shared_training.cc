@@ -24,14 +24,13 @@ void RowBuffer::WriteTo(RunSink& sink) const {
 SharedTraining::SharedTraining(NetworksPolicy& policy, std::span<ScenarioTiming* const> timings,
                                const std::string& method, uint64_t seed, const StepSource& source)
     : policy_(policy) {
-  const std::vector<int64_t> numels = source.LayerNumels();
   for (ScenarioTiming* const timing : timings) {
     auto twin = std::make_unique<TimedTwin>();
     twin->timing = timing;
     twin->before = StateOf(*timing);
     twin->network = {timing, &twin->rows};
     twin->timed = std::make_unique<TimedEverywhere>(std::span(&twin->network, 1), nullptr, method,
-                                                    seed, source.Costs(), numels);
+                                                    seed, source.Costs(), source.Layers());
     twins_.push_back(std::move(twin));
   }
 }

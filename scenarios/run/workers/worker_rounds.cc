@@ -22,13 +22,13 @@ PieceGradients::PieceGradients(const Scenario& scenario, const TimedPiece& piece
 
 WorkerRounds::WorkerRounds(Parts parts)
     : parts_(std::move(parts)),
-      numels_(parts_.source->LayerNumels()),
+      layers_(parts_.source->Layers()),
       row_{parts_.piece.method->name, parts_.piece.seed, parts_.scenario.steps,
            parts_.scenario.workers},
       stats_(parts_.source->Units().size()),
       gradients_(parts_.scenario, parts_.piece, *parts_.source, parts_.directory),
       timed_(parts_.piece.networks, parts_.progress, row_.method, row_.seed, parts_.source->Costs(),
-             numels_) {}
+             layers_) {}
 
 bool WorkerRounds::Next() {
   const int64_t step = timed_.Done();

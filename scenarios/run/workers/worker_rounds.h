@@ -80,7 +80,7 @@ class WorkerRounds : public Rounds {
   void OnAll(const std::function<void(TimedEverywhere& timed)>& write);
 
   Parts parts_;
-  const std::vector<int64_t> numels_;
+  const std::span<const Unit> layers_;
   const MethodRow row_;
   UnitStats stats_;
   PieceGradients gradients_;

@@ -203,7 +203,7 @@ class PlanWriter {
   // to it.
   json StepsOf(const RecordedTraining& training, const Record& record, const Scenario& scenario) {
     const ScenarioTiming timing(scenario);
-    const Clock clock = timing.MakeClocks(record.operations, record.LayerNumels()).front();
+    const Clock clock = timing.MakeClocks(record.operations, record.layers).front();
     const StepStart start = timing.StartOf(clock, scenario.seed, 0);
     std::map<size_t, size_t> number_of;  // numbers of steps by those of their works
     json runs = json::array();
@@ -223,6 +223,7 @@ class PlanWriter {
                  const StepStart& start) {
     if (!work.active_workers.empty()) throw NoClosedForm{"not all workers are active"};
     const PricedStep priced = timing.Price(clock, work, start);
+    if (priced.traffic.sharded) throw NoClosedForm{"its weights are sharded"};
     const StepSeconds seconds = clock.SecondsOf(work).front();
     json buckets = json::array(), sizes = json::array();
     for (size_t b = 0; b < seconds.buckets.size(); ++b) {
