@@ -145,9 +145,9 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "with profiles by the shape of products alone") |
           kReadByClients,
       Text<&Scenario::recompute>(
-          "clock.recompute", "--recompute", "none|selective|full",
-          "what runs again in the backward pass to save memory: nothing, attention, or repeated "
-          "blocks") |
+          "clock.recompute", "--recompute", "none|selective|full|operations|every:K",
+          "what runs again in the backward pass to save memory: nothing; attention; repeated "
+          "blocks; of them all but attention and every other product; or each K-th block") |
           kReadByClients,
       Text<&Scenario::layout>(
           "clock.layout", "--layout", "channels-last|channels-first",

@@ -27,12 +27,41 @@ struct NodeLink {
   const char* rate;
   int channels;  // NCCL's, each of which holds a processor
 };
-constexpr std::array<NodeLink, 6> kNodeLinks = {{{"V100", "960Gbps", 6},
+// H800 has 8 of the 18 links of H100.
+constexpr std::array<NodeLink, 8> kNodeLinks = {{{"V100", "960Gbps", 6},
                                                  {"A100-PCIe", "200Gbps", 2},
                                                  {"A100", "1920Gbps", 24},
                                                  {"H100-PCIe", "384Gbps", 2},
                                                  {"H100", "2966.4Gbps", 24},
+                                                 {"H200", "2966.4Gbps", 24},
+                                                 {"H800", "1318.4Gbps", 24},
                                                  {"", "200Gbps", 2}}};
+
+// A ShardingRow says what the rows call a sharding, and its options.
+struct ShardingRow {
+  const char* name;
+  const char* sharding;
+  const char* rules;
+  const char* reshard;
+};
+constexpr std::array<ShardingRow, 9> kShardings = {
+    {{"none", "none", "auto", "on"},
+     {"FSDP2", "fsdp", "fsdp2", "on"},
+     {"FSDP", "fsdp", "fsdp1", "on"},
+     {"FULL_SHARD", "fsdp", "fsdp1", "on"},
+     {"SHARD_GRAD_OP", "fsdp", "fsdp1", "off"},
+     {"HSDP (8)", "hsdp:8", "fsdp1", "on"},
+     {"ZeRO-1", "zero1", "zero", "on"},
+     {"ZeRO-3", "zero3", "zero", "on"},
+     {"distributed optimizer", "megatron", "megatron", "on"}}};
+// What the rows call recomputation, and the option. Of "selective blocks" every second one is
+// assumed.
+constexpr std::array<std::array<const char*, 2>, 5> kRecomputes = {
+    {{"none", "none"},
+     {"full", "full"},
+     {"selective", "selective"},
+     {"selective by operation", "operations"},
+     {"selective blocks", "every:2"}}};
 // All gradients are one bucket of this size: nothing is sent before the backward pass is over.
 constexpr const char* kOneBucket = "1000GiB";
 
@@ -64,6 +93,13 @@ class Row {
   const CsvFile& file_;
 };
 
+const ShardingRow* ShardingOf(const std::string& name) {
+  const auto found = std::ranges::find_if(kShardings, [&](const ShardingRow& row) {
+    return name == row.name || (name.empty() && row.name == kShardings[0].name);
+  });
+  return found == kShardings.end() ? nullptr : &*found;
+}
+
 // Returns why data parallelism cannot express a row, or what this toolkit does not know of it.
 std::string WhyNotTimed(const Row& row) {
   if (!row.IsOne("tp")) return "tensor parallelism";
@@ -71,7 +107,7 @@ std::string WhyNotTimed(const Row& row) {
   if (!row.IsOne("cp")) return "context parallelism";
   if (!row.IsOne("ep")) return "expert parallelism";
   const std::string sharding = row.Text("sharding");
-  if (!sharding.empty() && sharding != "none") return "sharded: " + sharding;
+  if (ShardingOf(sharding) == nullptr) return "sharded: " + sharding;
   if (row.Text("compression") != "none" && row.Has("compression")) {
     return "compressed by " + row.Text("compression");
   }
@@ -118,33 +154,52 @@ std::string ShapeOf(const Row& row, const fs::path& folder) {
   return beside.string() + (end == std::string::npos ? "" : shape.substr(end));
 }
 
+std::string RecomputeOf(const Row& row) {
+  for (const auto& [name, option] : kRecomputes) {
+    if (row.Text("recompute") == name) return option;
+  }
+  return "none";
+}
+
 std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const fs::path& folder) {
   const std::string wire = row.Text("wire");
-  return {{"training.layers", ShapeOf(row, folder)},
-          {"training.workers", row.Text("dp")},
-          {"training.batch", row.Text("micro_batch")},
-          {"training.accumulate", row.Has("accumulate") ? row.Text("accumulate") : "1"},
-          {"training.optimizer", row.Text("optimizer")},
-          {"training.steps", "1"},
-          {"training.precision", row.Text("number_format")},
-          {"compression.policies", wire == "fp32" ? "dense" : wire},
-          {"clock.device_profile", row.Text("profile")},
-          {"clock.kernels", row.Text("kernels")},
-          {"clock.layout", row.Text("layout")},
-          {"clock.recompute", row.Text("recompute") == "full"        ? "full"
-                              : row.Text("recompute") == "selective" ? "selective"
-                                                                     : "none"},
-          {"clock.contention", ContentionOf(row)},
-          {"clock.bucket", row.Text("overlap") == "no" ? kOneBucket : "25MiB"},
-          {"network.topology", TopologyOf(row)},
-          {"network.delay", "0ns"},
-          {"network.mtu", "4096"},
-          {"network.stragglers", "none"},
-          {"network.fidelity", "analytic"},
-          {"network.connections", "cold"},
-          {"network.group", row.Text("gpus_per_node")},
-          {"network.allreduce", AlgorithmOf(row)},
-          {"network.protocol", "auto"}};
+  const ShardingRow& sharding = *ShardingOf(row.Text("sharding"));
+  const bool sharded = std::string(sharding.sharding) != "none";
+  const bool overlaps = row.Text("overlap") != "no";
+  std::vector<std::pair<std::string, std::string>> options = {
+      {"training.layers", ShapeOf(row, folder)},
+      {"training.workers", row.Text("dp")},
+      {"training.batch", row.Text("micro_batch")},
+      {"training.accumulate", row.Has("accumulate") ? row.Text("accumulate") : "1"},
+      {"training.optimizer", row.Text("optimizer")},
+      {"training.steps", "1"},
+      {"training.precision", row.Text("number_format")},
+      {"compression.policies", wire == "fp32" ? "dense" : wire},
+      {"clock.device_profile", row.Text("profile")},
+      {"clock.kernels", row.Text("kernels")},
+      {"clock.layout", row.Text("layout")},
+      {"clock.recompute", RecomputeOf(row)},
+      {"clock.contention", ContentionOf(row)},
+      {"clock.bucket", overlaps ? "25MiB" : kOneBucket},
+      {"clock.sharding", sharding.sharding},
+      {"network.topology", TopologyOf(row)},
+      {"network.delay", "0ns"},
+      {"network.mtu", "4096"},
+      {"network.stragglers", "none"},
+      {"network.fidelity", "analytic"},
+      {"network.connections", "cold"},
+      {"network.group", row.Text("gpus_per_node")},
+      {"network.allreduce", AlgorithmOf(row)},
+      {"network.protocol", "auto"}};
+  if (sharded) {
+    options.push_back({"clock.rules", sharding.rules});
+    options.push_back({"clock.reshard", sharding.reshard});
+    if (!overlaps) {
+      options.push_back({"clock.units", "model"});
+      options.push_back({"clock.prefetch", "0"});
+    }
+  }
+  return options;
 }
 
 }  // namespace

@@ -20,20 +20,35 @@ TimeNs MeanNs(const std::vector<TimeNs>& values) {
   return static_cast<TimeNs>(sum / static_cast<TimeNs>(values.size()));
 }
 
-// Returns whether an operation of the forward pass runs again in the backward pass.
-bool IsComputedAgain(const OperationCost& operation, Recompute recompute) {
-  switch (recompute) {
-    case Recompute::kNone:
-      return false;
-    case Recompute::kSelective:
-      return operation.kind == "attention";
-    case Recompute::kFull:
-      return operation.block != kNoBlock;
-  }
-  return false;
-}
-
 bool IsProduct(const OperationCost& operation) { return operation.forward_flops > 0; }
+
+// Returns whether each operation of the forward pass runs again in the backward pass.
+std::vector<bool> ComputedAgain(std::span<const OperationCost> operations, RecomputeRule rule) {
+  std::vector<bool> again;
+  int block = kNoBlock, products = 0;
+  for (const OperationCost& operation : operations) {
+    const bool attention = operation.kind == "attention";
+    if (operation.block != block) products = 0;
+    block = operation.block;
+    products += IsProduct(operation) && !attention;
+    const bool chosen = block != kNoBlock && block % rule.every == 0;
+    switch (rule.what) {
+      case Recompute::kNone:
+        again.push_back(false);
+        break;
+      case Recompute::kSelective:
+        again.push_back(attention);
+        break;
+      case Recompute::kFull:
+        again.push_back(chosen);
+        break;
+      case Recompute::kOperations:
+        again.push_back(chosen && !attention && (!IsProduct(operation) || products % 2 == 0));
+        break;
+    }
+  }
+  return again;
+}
 
 // Returns the operations with each chain of those that only move bytes as one, which takes as long
 // as the one that moves most: the others work on what it has on the chip.
@@ -84,6 +99,7 @@ Clock::Clock(Profile profile, std::span<const OperationCost> costs, std::span<co
       operations_(compute.kernels == KernelEra::kCompiled
                       ? InChains(costs)
                       : std::vector<OperationCost>(costs.begin(), costs.end())),
+      again_(ComputedAgain(operations_, compute_.recompute)),
       operation_of_layer_(layers.size(), -1),
       first_trained_(operations_.size()) {
   for (const Unit& layer : layers) elements_ += layer.numel;
@@ -110,15 +126,9 @@ double Clock::ForwardOf(const OperationCost& operation, int64_t batch_size) cons
                                                             static_cast<double>(batch_size)));
 }
 
-double Clock::AgainOf(const OperationCost& operation, int64_t batch_size) const {
-  return IsComputedAgain(operation, compute_.recompute) ? ForwardOf(operation, batch_size) : 0;
-}
-
 double Clock::BackwardOf(const OperationCost& operation, int64_t batch_size) const {
-  const double again = AgainOf(operation, batch_size);
-  if (!profile_.device) return again + SecondsByRates(operation, batch_size, kBackwardPasses);
-  return again +
-         std::max(profile_.launch_seconds, BackwardSecondsOn(*profile_.device, compute_, operation,
+  if (!profile_.device) return SecondsByRates(operation, batch_size, kBackwardPasses);
+  return std::max(profile_.launch_seconds, BackwardSecondsOn(*profile_.device, compute_, operation,
                                                              static_cast<double>(batch_size)));
 }
 
@@ -127,10 +137,10 @@ const Clock::PassSeconds& Clock::PassesOf(int64_t batch_size) const {
   const auto [entry, added] = memory_->passes.try_emplace(batch_size);
   PassSeconds& passes = entry->second;
   if (!added) return passes;
-  for (const OperationCost& operation : operations_) {
-    passes.forward.push_back(ForwardOf(operation, batch_size));
-    passes.again.push_back(AgainOf(operation, batch_size));
-    passes.backward.push_back(BackwardOf(operation, batch_size));
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    passes.forward.push_back(ForwardOf(operations_[i], batch_size));
+    passes.again.push_back(again_[i] ? passes.forward[i] : 0);
+    passes.backward.push_back(passes.again[i] + BackwardOf(operations_[i], batch_size));
   }
   return passes;
 }

@@ -60,10 +60,8 @@ class Clock : public StepClock {
     std::map<int64_t, PassSeconds> passes;
   };
   const PassSeconds& PassesOf(int64_t batch_size) const;
-  // Return the seconds of an operation in one pass. The backward pass includes what is computed
-  // again.
+  // Return the seconds of an operation in one pass, without what is computed again.
   double ForwardOf(const OperationCost& operation, int64_t batch_size) const;
-  double AgainOf(const OperationCost& operation, int64_t batch_size) const;
   double BackwardOf(const OperationCost& operation, int64_t batch_size) const;
   // Returns the seconds of an operation by rates of its kind. `passes` is 1 for the forward pass, 2
   // for the backward pass.
@@ -88,6 +86,7 @@ class Clock : public StepClock {
   ShardingOptions sharding_;
   std::vector<Unit> layers_;
   std::vector<OperationCost> operations_;
+  std::vector<bool> again_;  // which of them run again in the backward pass
   std::vector<int> operation_of_layer_;
   size_t first_trained_ =
       0;  // first operation with parameters; those before it have no backward pass

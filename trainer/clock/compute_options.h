@@ -31,14 +31,32 @@ inline KernelEra ParseKernelEra(const std::string& text, const std::string& key)
 // their results were not kept (activation checkpointing; Korthikanti et al., MLSys 2023).
 enum class Recompute : uint8_t {
   kNone,
-  kSelective,  // attention alone
-  kFull,       // all operations of repeated blocks
+  kSelective,   // attention alone
+  kFull,        // all operations of repeated blocks
+  kOperations,  // those of blocks but attention and every other product (TorchTitan's default)
 };
 
-inline constexpr std::array<const char*, 3> kRecomputeTexts = {"none", "selective", "full"};
+// A RecomputeRule is the value of the option.
+struct RecomputeRule {
+  RecomputeRule(Recompute operations = Recompute::kNone, int of_blocks = 1)
+      : what(operations), every(of_blocks) {}
+  Recompute what;
+  int every;  // blocks of which the first is computed again; 1: all
+};
 
-// Returns the rule of that name. Throws Error naming `key` on any other.
-inline Recompute ParseRecompute(const std::string& text, const std::string& key) {
+inline constexpr std::array<const char*, 5> kRecomputeTexts = {"none", "selective", "full",
+                                                               "operations", "every:K"};
+
+// Returns the rule of that name; every:K is "full" in each K-th block. Throws Error naming `key` on
+// any other.
+inline RecomputeRule ParseRecompute(const std::string& text, const std::string& key) {
+  constexpr int64_t kMostBlocks = 1 << 20;
+  const std::string every = "every:";
+  if (text.starts_with(every) && text != kRecomputeTexts.back()) {
+    const int64_t blocks = ParseInteger(text.substr(every.size()), key, 1, kMostBlocks);
+    return {Recompute::kFull, static_cast<int>(blocks)};
+  }
+  if (text == kRecomputeTexts.back()) throw Error(key, text, "a number, as in every:2");
   return ParseChoice<Recompute>(text, key, kRecomputeTexts);
 }
 
@@ -57,7 +75,7 @@ inline Layout ParseLayout(const std::string& text, const std::string& key) {
 struct ComputeOptions {
   Precision precision = Precision::kFp32;
   KernelEra kernels = KernelEra::k2023;
-  Recompute recompute = Recompute::kNone;
+  RecomputeRule recompute = {};
   Layout layout = Layout::kChannelsLast;
 };
 

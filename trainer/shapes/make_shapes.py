@@ -41,6 +41,12 @@ BATCHES = {
     "bert-large": (16, "NVIDIA's recipe for TensorFlow: 16 sequences of 512 tokens a GPU"),
     "gpt2-xl": (16, "llm.c's script for eight H100: 16 contexts a GPU and pass"),
     "gpt2-1b": (16, "Megatron-LM: 16 contexts a GPU"),
+    "gpt2-medium": (64, "llm.c: 64 contexts a GPU"),
+    "gpt2-large": (32, "llm.c: 32 contexts a GPU"),
+    "sdp-1.3b": (1, "SDP4Bit's scripts: 1 context a GPU"),
+    "sdp-2.7b": (1, "SDP4Bit's scripts: 1 context a GPU"),
+    "zpp-18b": (2, "DeepSpeed's figures: 1,024 tokens a GPU"),
+    "llama2-34b": (2, "fms-fsdp: 2 contexts a GPU"),
     "gpt2-124m": (12, "nanoGPT: 12 contexts a GPU"),
     "bert-base-all": (64, "OneFlow's benchmark: 64 sequences of 128 words a GPU"),
     "gpt-16x1536": (2, "OneFlow's benchmark of Megatron-LM: 2 contexts a GPU"),
@@ -858,6 +864,8 @@ def shapes():
             mpt("mpt-70b", 80, 8192, 64)]
 
 
+SDP4BIT = "Jia et al.: SDP4Bit, NeurIPS 2024; sizes of its scripts"
+ZEROPP = "Wang et al.: ZeRO++, 2023; sizes of DeepSpeed's figures"
 MEGATRON = "Shoeybi et al.: Megatron-LM, 2019; sizes of its published trainings"
 
 
@@ -873,6 +881,15 @@ def published():
                            16, 512, 8, 2048, 192, adaptive=False),
             gpt("gpt-16x1536", "GPT of 16 layers of 1536", MEGATRON, 16, 1536, 16, 50304, 2048,
                 2048),
+            gpt("gpt2-medium", "GPT-2 medium", GPT2, 24, 1024, 16, 50304, 1024, 1024),
+            gpt("gpt2-large", "GPT-2 large", GPT2, 36, 1280, 20, 50304, 1024, 1024),
+            gpt("sdp-1.3b", "GPT of SDP4Bit, 1.3 billion parameters", SDP4BIT, 24, 2048, 16, 50304,
+                2048, 2048),
+            gpt("sdp-2.7b", "GPT of SDP4Bit, 2.7 billion parameters", SDP4BIT, 32, 2560, 32, 50304,
+                2048, 2048),
+            gpt("zpp-18b", "GPT of ZeRO++, 18 billion parameters", ZEROPP, 40, 6144, 32, 50304, 512,
+                512),
+            llama("llama2-34b", "Llama 2 34B", LLAMA2, 48, 8192, 64, 8, 22016, 32000, 4096),
             gpt("gpt-12x768", "GPT of 12 layers of 768", MEGATRON, 12, 768, 12, 50304, 2048, 2048)]
 
 
