@@ -80,13 +80,6 @@ class StepSource {
   virtual std::span<const Unit> Units() const = 0;
   // Returns the costs of the model's operations.
   virtual std::span<const OperationCost> Costs() const = 0;
-
-  // Returns the elements of each layer, for Clock.
-  std::vector<int64_t> LayerNumels() const {
-    std::vector<int64_t> numels;
-    for (const Unit& layer : Layers()) numels.push_back(layer.numel);
-    return numels;
-  }
 };
 
 }  // namespace legacy

@@ -160,32 +160,32 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "gradients; zero3, fsdp: and weights, which are gathered before each use; hsdp:S: as "
           "fsdp, among S consecutive workers. No number of the training changes; methods that "
           "sum gradients value by value can be sharded") |
-          kUsual | kMayFurther | kOmittedAtDefault,
+          kUsual | kMayFurther,
       Text<&Scenario::rules>("clock.rules", "--rules", "auto|fsdp2|fsdp1|zero|megatron",
                              "framework whose order of gathers and reductions a sharded step has; "
                              "auto: fsdp2 for fsdp and hsdp, zero and megatron for their own") |
-          kMayFurther | kOmittedAtDefault,
+          kMayFurther,
       Text<&Scenario::units>(
           "clock.units", "--units", "auto|block|model|SIZE",
           "tensors that are gathered and reduced together; block: a repeated block each, and the "
           "rest of the model; SIZE: operations of so many bytes in fp32; auto: block where weights "
           "are sharded and the model has blocks, else the buckets of the rules' framework") |
-          kMayFurther | kOmittedAtDefault,
+          kMayFurther,
       Text<&Scenario::reshard>("clock.reshard", "--reshard", "on|off|node",
                                "weights after their forward pass; on: freed, and gathered again; "
                                "off: kept; node: gathered again inside the node, from a copy") |
-          kMayFurther | kOmittedAtDefault,
+          kMayFurther,
       Integer<&Scenario::prefetch, 0, 1000>(
           "clock.prefetch", "--prefetch",
           "units whose weights are gathered ahead of the one that is computed with; 0: no gather "
           "overlaps the unit before; with megatron 0: all are gathered after the update") |
-          kMayFurther | kOmittedAtDefault,
+          kMayFurther,
       Text<&Scenario::collective_times>(
           "clock.collectives", "--collectives", "auto|together|alone",
           "how the collectives of a sharded step are timed; together: with all their flows, which "
           "share links; alone: each distinct one by itself, once; auto: alone above 262,144 flows "
           "a step") |
-          kMayFurther | kOmittedAtDefault,
+          kMayFurther,
       Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",
           "kernel launches; fused: one set for all layers of a bucket and all messages of a "

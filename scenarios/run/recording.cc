@@ -57,8 +57,8 @@ void CheckTraining(const Recording& recording, const std::string& where) {
     throw Error(where + ": workers", std::to_string(manifest.workers),
                 std::to_string(scenario.workers) + ", as in its configuration");
   }
-  const std::vector<int64_t> numels = recording.record.LayerNumels();
-  const int64_t elements = std::accumulate(numels.begin(), numels.end(), int64_t{0});
+  const Unit& last = recording.record.layers.back();
+  const int64_t elements = last.offset + last.numel;
   if (manifest.parameters != elements) {
     throw Error(where + ": parameters", std::to_string(manifest.parameters),
                 std::to_string(elements) + ", the elements of the recorded layers");

@@ -10,12 +10,6 @@ int64_t TraceTraining::Steps() const {
   return count;
 }
 
-std::vector<int64_t> DdpTrace::LayerNumels() const {
-  std::vector<int64_t> numels;
-  for (const Unit& layer : layers) numels.push_back(layer.numel);
-  return numels;
-}
-
 TraceSteps::TraceSteps(const TraceTraining& training) : training_(training) {
   int64_t end = 0;
   for (const TraceStep& step : training.steps) ends_.push_back(end += step.count);

@@ -97,9 +97,6 @@ struct DdpTrace {
   std::vector<Unit> layers;     // names and elements of the layers
   std::vector<Metric> metrics;  // what evaluations measured; empty: there were none
   std::vector<TraceTraining> trainings;
-
-  // Returns the elements of each layer.
-  std::vector<int64_t> LayerNumels() const;
 };
 
 // Name of a training for which the file has none.

@@ -52,6 +52,11 @@ template <class Line>
 void RecordFields(Line& line, Unit& layer) {
   line.Field("name", layer.name);
   line.Field("elements", layer.numel, {1, UINT32_MAX});
+  // Of a matrix or more; sharding cuts rows.
+  std::optional<int64_t> rows;
+  if (layer.shape.size() > 1) rows = layer.shape.front();
+  line.Optional("rows", rows, {1, UINT32_MAX});
+  if (rows && layer.shape.empty()) layer.shape = {*rows, layer.numel / *rows};
 }
 
 template <class Line>
@@ -240,7 +245,10 @@ void Arrange(RecordHeader& header, const RowReader& line) {
   for (Unit& layer : header.layers) {
     layer.id = static_cast<uint32_t>(&layer - header.layers.data());
     layer.offset = std::exchange(offset, offset + layer.numel);
-    layer.shape = {layer.numel};
+    if (layer.shape.empty()) layer.shape = {layer.numel};
+    line.Require(layer.numel % layer.shape.front() == 0,
+                 "rows: got " + std::to_string(layer.shape.front()) +
+                     "; allowed: divisors of the elements, " + std::to_string(layer.numel));
   }
   std::vector<bool> computed(header.layers.size());
   for (const OperationCost& cost : header.operations) {
@@ -347,12 +355,6 @@ class RecordReader {
 };
 
 }  // namespace
-
-std::vector<int64_t> RecordHeader::LayerNumels() const {
-  std::vector<int64_t> numels;
-  for (const Unit& layer : layers) numels.push_back(layer.numel);
-  return numels;
-}
 
 std::string RecordHeader::Hash() const { return TrainingHash(training); }
 

@@ -53,11 +53,9 @@ struct RecordHeader {
   // Reasons why the steps would differ on another network; empty: they would not.
   std::vector<std::string> replay_refused;
   std::vector<OperationCost> operations;
-  std::vector<Unit> layers;      // names and elements
+  std::vector<Unit> layers;      // names, elements and rows
   std::optional<int64_t> batch;  // of a local step; none: lines are of workers
 
-  // Returns the elements of each layer.
-  std::vector<int64_t> LayerNumels() const;
   // Returns the hash of `training`.
   std::string Hash() const;
 };

@@ -80,11 +80,15 @@ int64_t UnitBytes(const ShardingOptions& options, int workers, bool has_blocks) 
   return kValueBytes * kZeroBucket;
 }
 
-// Returns the unit of each operation by blocks; what is outside blocks is the root's, unit 0.
-std::vector<int> UnitsByBlock(std::span<const OperationCost> operations) {
+// Returns the unit of each operation by blocks. What is outside blocks is the root's, unit 0, or
+// where there is no root, a unit of its own before and after blocks.
+std::vector<int> UnitsByBlock(std::span<const OperationCost> operations, bool has_root) {
   std::vector<int> units;
+  int blocks = 0;
   for (const OperationCost& operation : operations) {
-    units.push_back(operation.block == kNoBlock ? 0 : operation.block + 1);
+    blocks = std::max(blocks, operation.block + 1);
+    const int outside = has_root || blocks == 0 ? 0 : blocks + 1;
+    units.push_back(operation.block == kNoBlock ? outside : operation.block + 1);
   }
   return units;
 }
@@ -221,8 +225,9 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
     throw Error("clock.units", "block", "auto, model or a size: the model has no repeated blocks");
   }
   const int64_t bytes = UnitBytes(options, workers, has_blocks);
-  std::vector<int> units =
-      bytes == 0 ? UnitsByBlock(operations) : UnitsByBytes(operations, layers, bytes);
+  std::vector<int> units = bytes == 0
+                               ? UnitsByBlock(operations, RulesFor(options) != ShardingRules::kZero)
+                               : UnitsByBytes(operations, layers, bytes);
   JoinEmptyUnits(operations, units);
   // Numbers in the order of first use.
   ShardedModel model;

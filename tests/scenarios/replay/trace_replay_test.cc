@@ -107,7 +107,7 @@ std::string Traced(const Recording& recording, const Scenario& scenario, size_t 
                    std::span<const Unit> shapes) {
   const Record& record = recording.record;
   const ScenarioTiming timing(scenario);
-  const std::vector<Clock> clocks = timing.MakeClocks(record.operations, record.LayerNumels());
+  const std::vector<Clock> clocks = timing.MakeClocks(record.operations, record.layers);
   DdpTrace layers;
   layers.layers = record.layers;
   std::string text = "legacy-trace 1\nworkers " + std::to_string(scenario.workers) + "\n";

@@ -1,0 +1,240 @@
+// Sharded steps: their bytes by a second implementation, what is learnt in them, and replays.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <map>
+
+#include "analysis/run_directory.h"
+#include "base/error.h"
+#include "base/files/whole_file.h"
+#include "scenarios/options/model_shape.h"
+#include "scenarios/replay/replay.h"
+#include "scenarios/run/one_step.h"
+#include "scenarios/run/workers/comparison.h"
+#include "tests/message_of.h"
+
+namespace legacy::sharding_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+volatile std::sig_atomic_t never = 0;
+
+Scenario ShapeOn(const std::string& shape, int workers, const std::string& sharding) {
+  Scenario scenario;
+  scenario.layers = shape;
+  scenario.workers = workers;
+  scenario.topology = "star";
+  scenario.placement = "packed";
+  scenario.bandwidth = "400Gbps";
+  scenario.batch = 1;
+  scenario.steps = 1;
+  scenario.stragglers = "none";
+  scenario.policies = {"dense"};
+  scenario.precision = "bf16";
+  scenario.device_profile = "h100-sxm";
+  scenario.fidelity = "analytic";
+  SetOption(scenario, "clock.sharding", sharding);
+  return scenario;
+}
+
+// How often a unit's weights are gathered, and what of it.
+struct Counted {
+  double gathered = 0;  // elements, with padding
+  double reduced = 0;
+  double copies = 0;  // all-reduced over copies
+};
+
+// Counts elements of a step by themselves: tensors of one block are a unit, all others the root's.
+// Returns what all workers of a copy send together in gathers and reductions.
+double NicBytes(const ModelShape& shape, const std::string& kind, int shards, int copies,
+                bool keeps_last) {
+  Counted all;
+  std::map<int, int> block_of;
+  int last = -1;
+  for (const OperationCost& cost : shape.costs) {
+    for (const int layer : cost.parameters) block_of[layer] = cost.block;
+    last = std::max(last, cost.block);
+  }
+  for (size_t l = 0; l < shape.layers.size(); ++l) {
+    const Unit& tensor = shape.layers[l];
+    const bool by_rows = kind == "fsdp2";
+    const int64_t rows = by_rows ? tensor.shape.at(0) : tensor.numel;
+    const int64_t columns = tensor.numel / rows;
+    const auto shard = static_cast<double>((rows + shards - 1) / shards * columns);
+    const int block = block_of.at(static_cast<int>(l));
+    const bool once =
+        kind == "zero1" || (kind == "fsdp2" && (block < 0 || (block == last && keeps_last)));
+    all.gathered += (once ? 1 : 2) * shard;
+    all.reduced += shard;
+    all.copies += copies > 1 ? shard : 0;
+  }
+  // bf16 weights, fp32 gradients.
+  return (shards - 1) * (2 * all.gathered + 4 * all.reduced) +
+         2.0 * (copies - 1) / copies * 4 * all.copies;
+}
+
+TEST(Sharding, SendsTheBytesOfASecondCount) {
+  const ModelShape llama = LoadModelShape("llama3-8b");
+  EXPECT_EQ(NicBytes(llama, "fsdp2", 64, 1, true) * 64 / 63, 61'704'511'488.0)
+      << "a rank's bytes in the documentation";
+  for (const int workers : {8, 64}) {
+    const auto nic = [&](const std::string& sharding) {
+      return TimeOneStep(ShapeOn("llama3-8b", workers, sharding)).nic_bytes;
+    };
+    EXPECT_EQ(nic("fsdp"), NicBytes(llama, "fsdp2", workers, 1, true));
+    EXPECT_EQ(nic("zero3"), NicBytes(llama, "zero3", workers, 1, false));
+    EXPECT_EQ(nic("zero1"), NicBytes(llama, "zero1", workers, 1, false));
+    EXPECT_EQ(nic("zero2"), nic("zero1"));
+    EXPECT_EQ(nic("megatron"), nic("zero1"));
+    EXPECT_EQ(nic("hsdp:4"), NicBytes(llama, "fsdp2", 4, workers / 4, true));
+  }
+  // 50,257 words are 786 rows a worker among 64.
+  const ModelShape gpt = LoadModelShape("gpt2-xl");
+  EXPECT_EQ(TimeOneStep(ShapeOn("gpt2-xl", 64, "fsdp")).nic_bytes,
+            NicBytes(gpt, "fsdp2", 64, 1, true));
+}
+
+// A share of the optimizer's work, and none of the network: the step of free links.
+TEST(Sharding, OnFreeLinksAStepIsItsComputing) {
+  const auto step = [](const std::string& sharding) {
+    Scenario scenario = ShapeOn("gpt2-xl", 8, sharding);
+    scenario.bandwidth = "100000Gbps";
+    scenario.delay = "0ns";
+    return TimeOneStep(scenario);
+  };
+  const analysis::StepRow plain = step("none"), zero = step("zero1"), fsdp = step("fsdp");
+  EXPECT_LT(zero.compute_seconds, plain.compute_seconds) << "an eighth of the update";
+  EXPECT_GT(fsdp.compute_seconds, zero.compute_seconds) << "copies into and out of buffers";
+  for (const analysis::StepRow& row : {zero, fsdp}) {
+    EXPECT_NEAR(row.step_seconds, row.compute_seconds, 0.02 * row.step_seconds);
+  }
+}
+
+TEST(Sharding, CopiesInsideNodesSpareTheBackwardPassTheNetwork) {
+  const auto step = [](const std::string& sharding, const std::string& reshard) {
+    Scenario scenario = ShapeOn("gpt2-xl", 16, sharding);
+    scenario.topology = "nodes:nodes=2,gpus=8,node.rate=2400Gbps,network.rate=50Gbps";
+    scenario.group = 8;
+    SetOption(scenario, "clock.reshard", reshard);
+    return TimeOneStep(scenario);
+  };
+  const analysis::StepRow on = step("zero3", "on"), node = step("zero3", "node");
+  EXPECT_NEAR(node.nic_bytes / on.nic_bytes, 1 - (1.0 / 4) * (1 - (7.0 / 8) / (15.0 / 16)), 1e-9)
+      << "a quarter of the bytes are gathered among 8 in the place of 16";
+  EXPECT_LT(node.step_seconds, on.step_seconds);
+  EXPECT_LT(step("fsdp", "off").nic_bytes, step("fsdp", "on").nic_bytes);
+  EXPECT_LT(step("hsdp:8", "on").step_seconds, step("fsdp", "on").step_seconds)
+      << "weights do not leave the node";
+}
+
+TEST(Sharding, TimedTogetherOrAloneAStepTakesTheSameTime) {
+  Scenario scenario = ShapeOn("gpt2-small", 8, "fsdp");
+  scenario.connections = "cold";
+  scenario.collective_times = "together";
+  const analysis::StepRow together = TimeOneStep(scenario);
+  scenario.collective_times = "alone";
+  const analysis::StepRow alone = TimeOneStep(scenario);
+  EXPECT_NEAR(alone.step_seconds / together.step_seconds, 1, 0.002);
+  EXPECT_EQ(alone.nic_bytes, together.nic_bytes);
+}
+
+// One training, timed under several shardings: what is learnt is the same to the bit, and a replay
+// gives the files of the run.
+TEST(Sharding, ChangesTimesAndNothingElse) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("sharding-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  Scenario scenario;
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"training.workers", "4"},
+           {"training.batch", "4"},
+           {"training.steps", "4"},
+           {"training.evaluate_every", "2"},
+           {"training.warmup_steps", "1"},
+           {"training.train_limit", "200"},
+           {"training.test_limit", "40"},
+           {"training.accumulate", "2"},
+           {"training.optimizer", "adam"},
+           {"training.clip_mean", "1"},
+           {"compression.policies", "dense,fp16"},
+           {"run.pictures", "off"},
+           {"run.record", "on"},
+           {"network.fidelity", "flow"},
+           {"network.topology", "star"},
+           {"network.further",
+            "z1:sharding=zero1;z2:sharding=zero2;z3:sharding=zero3;"
+            "f:sharding=fsdp,units=100kB;h:sharding=hsdp:2;m:sharding=megatron"},
+       }) {
+    SetOption(scenario, key, value);
+  }
+  scenario.out = (folder / "run").string();
+  RunComparison(scenario, "legacy-scenario", "test", never);
+  const analysis::RunDirectory plain = analysis::ReadRunDirectory(folder / "run");
+  std::map<std::string, double> step;
+  for (const char* name : {"z1", "z2", "z3", "f", "h", "m"}) {
+    const analysis::RunDirectory run = analysis::ReadRunDirectory(folder / "run/networks" / name);
+    ASSERT_EQ(run.steps.size(), plain.steps.size()) << name;
+    for (size_t i = 0; i < run.steps.size(); ++i) {
+      EXPECT_EQ(run.steps[i].training_loss, plain.steps[i].training_loss) << name;
+      EXPECT_NE(run.steps[i].step_seconds, plain.steps[i].step_seconds) << name;
+      const analysis::StepRow& s = run.steps[i];
+      EXPECT_NEAR(s.compute_seconds + s.encode_seconds + s.communication_seconds +
+                      s.decode_seconds + s.wait_seconds,
+                  s.step_seconds, 1e-12)
+          << name;
+    }
+    ASSERT_EQ(run.evaluations.size(), plain.evaluations.size());
+    for (size_t i = 0; i < run.evaluations.size(); ++i) {
+      EXPECT_EQ(run.evaluations[i].metrics, plain.evaluations[i].metrics) << name;
+    }
+    step[name] = run.steps.back().nic_bytes;
+  }
+  EXPECT_GT(step["z2"], step["z1"]) << "gradients of each pass are reduced";
+  EXPECT_GT(step["z3"], step["z2"]) << "and weights gathered twice in each";
+  const Recording recording = ReadRecording((folder / "run").string());
+  Scenario replayed = ReplayDefaults(recording);
+  SetOption(replayed, "clock.sharding", "fsdp");
+  SetOption(replayed, "clock.units", "100kB");
+  replayed.out = (folder / "replay").string();
+  Replay(recording, replayed, "legacy-replay", "test", never);
+  EXPECT_EQ(ReadWholeFile(folder / "replay/steps.csv"),
+            ReadWholeFile(folder / "run/networks/f/steps.csv"));
+  fs::remove_all(folder);
+}
+
+TEST(Sharding, RefusesWhatHasNoMeaning) {
+  const auto complaint = [](const std::string& sharding, const std::string& key,
+                            const std::string& value) {
+    return MessageOf([&] {
+      Scenario scenario = ShapeOn("gpt2-small", 8, sharding);
+      SetOption(scenario, key, value);
+      ValidateScenario(scenario);
+      TimeOneStep(scenario);
+    });
+  };
+  const std::string methods = "methods that sum gradients value by value";
+  EXPECT_NE(complaint("fsdp", "compression.policies", "topk").find(methods), std::string::npos);
+  EXPECT_NE(complaint("zero1", "compression.policies", "powersgd").find(methods),
+            std::string::npos);
+  EXPECT_NE(complaint("zero1", "clock.reshard", "off").find("only zero3, fsdp and hsdp"),
+            std::string::npos);
+  EXPECT_NE(complaint("hsdp:3", "training.workers", "8").find("a divisor of the 8 workers"),
+            std::string::npos);
+  EXPECT_NE(complaint("hsdp:8", "training.workers", "8").find("that is smaller"),
+            std::string::npos);
+  EXPECT_NE(complaint("fsdp", "clock.rules", "megatron").find("megatron for megatron"),
+            std::string::npos);
+  EXPECT_NE(complaint("none", "clock.prefetch", "2").find("clock.sharding: got 'none'"),
+            std::string::npos);
+  EXPECT_NE(complaint("fsdp", "network.aggregation", "parameter-server").find("own shards"),
+            std::string::npos);
+  EXPECT_NE(complaint("fsdp", "network.sync", "backup:k=1").find("barrier with clock.sharding"),
+            std::string::npos);
+  EXPECT_NE(complaint("hsdp", "training.workers", "8").find("as in hsdp:8"), std::string::npos);
+  EXPECT_NE(complaint("fsdp", "clock.units", "some").find("auto, block, model, or a size"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace legacy::sharding_test
