@@ -94,7 +94,7 @@ void CheckCongestionControl(const std::string& place, const std::string& name)
                     name,
                     KnownCongestionControls() +
                         "; not ns-3's BBR, which sends a segment a time-out after losses: wan and "
-                        "datacenter without ns3: have their own (docs/network.md)");
+                        "datacenter without ns3: have their own (docs/engines.md)");
     }
     TypeId tid;
     if (!TypeId::LookupByNameFailSafe(name, &tid) || !IsCongestionControl(tid))

@@ -67,7 +67,7 @@ OptionTable<FabricOptions> OptionsOfTransport() {
           "network.transport", "--transport", "datacenter|wan|ns3:...|roce",
           "preset of TCP and queues: datacenter (DCTCP) or wan (Cubic), with :train=N for up to N "
           "segments in a frame, or ns3: before it for packets of ns-3's sockets; or "
-          "roce[:key=value,...], RDMA over Ethernet (docs/network.md)") |
+          "roce[:key=value,...], RDMA over Ethernet (docs/roce.md)") |
           kUsual | kReadByClients | kMayFurther,
       Integer<&FabricOptions::mtu, fabric::kLeastMtu, fabric::kMostMtu>(
           "network.mtu", "--mtu",
@@ -86,7 +86,7 @@ OptionTable<FabricOptions> OptionsOfTransport() {
       Text<&FabricOptions::skip>(
           "network.skip", "--skip", "none|steady",
           "packets that are not simulated; steady: those of messages that repeat in equal times "
-          "(docs/network.md)") |
+          "(docs/engines.md)") |
           kMayFurther,
       Integer<&FabricOptions::streams, 1, kMostStreams>(
           "network.streams", "--streams",
@@ -106,15 +106,15 @@ OptionTable<FabricOptions> OptionsOfCollectives() {
       Integer<&FabricOptions::channels, 0, fabric::kMostChannels>(
           "network.channels", "--channels",
           "number of rings or double trees at once, each with a part of the message, which are "
-          "rotated over the workers of a node (docs/network.md); 0: the GPUs of a server where the "
-          "topology's file has SimAI's header, else with a protocol of auto as many as NCCL "
+          "rotated over the workers of a node (docs/collectives.md); 0: the GPUs of a server where "
+          "the topology's file has SimAI's header, else with a protocol of auto as many as NCCL "
           "finds, else 1") |
           kMayFurther,
       Text<&FabricOptions::protocol>(
           "network.protocol", "--protocol", "none|ll|ll128|simple|auto",
           "protocol by which workers of rings, double trees and NVLS pass messages on, with NCCL's "
           "costs of each message; auto: the one that NCCL takes, with an algorithm of auto that "
-          "one too (docs/network.md)") |
+          "one too (docs/collectives.md)") |
           kMayFurther,
       Integer<&FabricOptions::servers, 1, 65536>("network.servers", "--servers",
                                                  "number of servers of the sharded parameter "

@@ -238,7 +238,7 @@ TEST(RoceSettings, OptionsOfTcpAreRefusedBesideIt) {
 }
 
 TEST(RoceSettings, TheHandbookHasEveryOption) {
-  std::ifstream in(LEGACY_SOURCE_DIR "/docs/network.md");
+  std::ifstream in(LEGACY_SOURCE_DIR "/docs/roce.md");
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   for (const RoceOption& option : RoceOptions()) {
     const std::string row = "| `" + option.name + "` | " + option.fallback + " | " +
