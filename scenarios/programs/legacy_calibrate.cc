@@ -109,7 +109,7 @@ int Main(int argc, char** argv) {
                   "  legacy-calibrate --out=my-machine.json\n"
                   "  legacy-calibrate --check=my-machine.json --quick\n"
                   "  legacy-calibrate --gpu=gpu.json --base=a100-datasheet --out=my-gpu.json\n") +
-      legacy::kExitStatuses + "Handbook: docs/clock.md.");
+      legacy::kExitStatuses + "Handbook: docs/profiles.md.");
   std::string out, gpu, base, check;
   int64_t elements = 1048576;
   bool quick = false, operations = false;

@@ -1,6 +1,6 @@
 // A device by its data sheet: what its matrix products and its memory reach, whatever the model.
 // Products are priced by their shape and by waves of tiles over the processors, in each precision.
-// docs/clock.md has the formulas and the sources of their constants.
+// docs/profiles.md has the formulas and the sources of their constants.
 #pragma once
 
 #include <map>

@@ -1,6 +1,6 @@
 // The what-if panel asks the study's server for the times of its recorded trainings on another
 // network, or, of federated trainings, on other lines of clients. Those whose learning depends on
-// the network are planned instead: rounds without learning. docs/studies.md has the API. If the
+// the network are planned instead: rounds without learning. docs/what-if.md has the API. If the
 // page is a file, it answers by itself (page_answers.js) if the study has trainings on one switch;
 // else the panel is disabled. Either way it says how to serve the study.
 

@@ -1,4 +1,4 @@
-// Answers of what-if as JSON, in the API of `legacy-study serve` (docs/studies.md).
+// Answers of what-if as JSON, in the API of `legacy-study serve` (docs/what-if.md).
 #pragma once
 
 #include <nlohmann/json.hpp>

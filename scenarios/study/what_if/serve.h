@@ -1,6 +1,6 @@
 // The what-if server shows a study's interactive report at an address of this machine. The report's
 // what-if panel asks for the times of the study's trainings on another network
-// (scenarios/study/what_if/what_if.h). docs/studies.md describes the API:
+// (scenarios/study/what_if/what_if.h). docs/what-if.md describes the API:
 //
 //   GET  /             the report, live
 //   GET  /api/study    the study and its progress
