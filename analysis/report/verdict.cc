@@ -155,9 +155,12 @@ std::string NobodyText(const Summary& summary) {
                   TargetText(summary), ShowCount(steps, summary.federated ? "version" : "step"));
   if (nearest != nullptr) {
     const double best = nearest->best_metric.mean;
-    text += fmt::format("; the nearest is {}, with {}{}", nearest->name,
+    text += fmt::format("; the nearest is {}, with {}{} in its best evaluation", nearest->name,
                         Fixed(best * summary.metric.Scale(), MetricDecimals(summary.metric, best)),
                         summary.metric.fraction ? " %" : "");
+    if (summary.target && !summary.metric.IsBetter(*summary.target, best)) {
+      text += ", but the mean of three in a row has to be there";
+    }
   }
   return text + ". A longer training or an easier --target can tell.";
 }

@@ -214,6 +214,7 @@ void Fields(Archive& archive, ShardedTraffic& s)
            prefetch,
            freesAfterUse,
            oneReduction,
+           reductionsBlock,
            alone] = s;
     archive(units,
             segments,
@@ -224,6 +225,7 @@ void Fields(Archive& archive, ShardedTraffic& s)
             prefetch,
             freesAfterUse,
             oneReduction,
+            reductionsBlock,
             alone);
 }
 

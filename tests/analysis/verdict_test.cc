@@ -124,9 +124,21 @@ TEST(Verdict, NothingCanBeToldOfATargetThatNobodyReached) {
   const Summary summary = Summarise(run);
   const std::string text =
       "Nothing can be told: no method reaches 80 % accuracy with every seed within 30 steps; the "
-      "nearest is better, with 70.00 %. A longer training or an easier --target can tell.";
+      "nearest is better, with 70.00 % in its best evaluation. A longer training or an easier "
+      "--target can tell.";
   EXPECT_EQ(VerdictOf(summary, {}), text);
   EXPECT_EQ(VerdictOf(summary, {{"a", summary}, {"b", summary}}), text);
+}
+
+// One evaluation at the target is not three.
+TEST(Verdict, SaysWhyABestEvaluationAtTheTargetIsNotEnough) {
+  RunDirectory run = MakeRun({"dense", "better"}, {1});
+  AddTraining(run, "dense", 1, 1e-3, {0.1, 0.3, 0.2});
+  AddTraining(run, "better", 1, 1e-3, {0.1, 0.5, 0.9});
+  EXPECT_NE(VerdictOf(Summarise(run), {})
+                .find("the nearest is better, with 90.00 % in its best evaluation, but the mean of "
+                      "three in a row has to be there."),
+            std::string::npos);
 }
 
 TEST(Verdict, OfStepsWhereThereIsNoTarget) {

@@ -102,6 +102,49 @@ TEST(PacketProgram, StepsAreThoseOfTheSameEngineInThisProcess) {
   EXPECT_EQ(Children().size(), 1u);  // one process served them all
 }
 
+// A sharded step goes to the program whole, and its parts come back.
+TEST(PacketProgram, ShardedStepsAreThoseOfTheSameEngineInThisProcess) {
+  const PreparedExperiment prepared =
+      Prepare(ExperimentWith({{"fidelity", "flow"}, {"workers", "4"}, {"topo", "star"}}));
+  const auto of = [](fabric::CollectiveAlgorithm algorithm, std::vector<int> members) {
+    fabric::CollectiveSpec spec;
+    spec.algorithm = algorithm;
+    spec.bytes.assign(members.size(), 30'000);
+    spec.members = std::move(members);
+    return spec;
+  };
+  using enum fabric::CollectiveAlgorithm;
+  fabric::StepTraffic traffic;
+  traffic.workers = 4;
+  traffic.contention = 0.1;
+  fabric::ShardedTraffic& step = traffic.sharded.emplace();
+  for (int u = 0; u < 3; ++u) {
+    fabric::ShardedUnit& unit = step.units.emplace_back();
+    unit.kept = u == 0;
+    unit.gather = {of(RingAllGather, {0, 1}), of(RingAllGather, {2, 3})};
+    unit.gatherAgain = {of(DirectAllGather, {0, 1, 2, 3})};
+    unit.reduce = {of(RingReduceScatter, {0, 1}), of(RingReduceScatter, {2, 3})};
+    unit.replicas = {of(RingAllReduce, {0, 2}), of(RingAllReduce, {1, 3})};
+    unit.unpack = {100};
+    unit.pack = {1, 2, 3, 4};
+    step.segments.push_back({u, {50'000}, {20'000}, {90'000, 90'000, 80'000, 70'000}});
+  }
+  step.update = {5'000};
+  step.passes = 2;
+  step.reducesEach = false;
+  step.freesAfterUse = true;
+  for (const bool alone : {false, true}) {
+    step.alone = alone;
+    const auto run = [&](const fabric::EngineFactory& factory) {
+      fabric::StepSimulator simulator(factory, prepared.network->request);
+      const fabric::StepTiming timing = simulator.Simulate(traffic, 0);
+      EXPECT_EQ(timing.parts.size(), 4u);
+      return BytesOf(timing, simulator.Totals());
+    };
+    EXPECT_EQ(run(fabric::MakePacketEngine), run(Program())) << alone;
+  }
+}
+
 // What an observer sees of a script on an engine.
 Bytes Observed(const fabric::EngineFactory& factory, const fabric::EngineRequest& request) {
   StateWriter seen;

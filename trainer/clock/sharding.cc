@@ -280,6 +280,8 @@ fabric::ShardedTraffic ShardedTrafficOf(const ShardingOptions& options,
   step.prefetch = options.prefetch;
   step.freesAfterUse = rules.frees_after_use;
   step.oneReduction = rules.one_reduction;
+  // DeepSpeed's overlap_comm is on in stage 3 alone.
+  step.reductionsBlock = RulesFor(options) == ShardingRules::kZero && !ShardsWeights(kind);
   step.reducesEach = kind != ShardingKind::kZero1 && kind != ShardingKind::kMegatron;
   if (!ShardsWeights(kind)) {
     step.gathers = kind == ShardingKind::kMegatron && options.prefetch > 0

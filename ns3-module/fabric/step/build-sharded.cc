@@ -375,6 +375,10 @@ class ShardedBuilder
                                        unit.pack,
                                        After({m_step.oneReduction ? m_reduced : kNoOperation})));
         m_reduced = AddCollective(ShardedStream::Reduce, "RS", number, unit.reduce, {packed});
+        if (m_step.reductionsBlock)
+        {
+            Add(Segment(NameOf("wait", number), SegmentLabel::Compute, {}, {m_reduced}));
+        }
         if (!unit.replicas.empty())
         {
             m_summed =

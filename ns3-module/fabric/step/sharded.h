@@ -65,6 +65,8 @@ struct ShardedTraffic
     bool freesAfterUse = false;
     /// True: gradients are packed when the reduction before has ended, and so the device waits.
     bool oneReduction = false;
+    /// True: the device waits for each reduction.
+    bool reductionsBlock = false;
     /// True: each collective takes as long as it does alone on the network, from the time at which
     /// its last member begins it. False: collectives share links.
     bool alone = false;

@@ -205,6 +205,7 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
                      step.prefetch,
                      step.freesAfterUse ? 1 : 0,
                      step.oneReduction ? 1 : 0,
+                     step.reductionsBlock ? 1 : 0,
                      step.alone ? 1 : 0,
                      static_cast<int64_t>(step.units.size()),
                      static_cast<int64_t>(step.segments.size())});

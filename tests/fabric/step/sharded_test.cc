@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
 #include "base/error.h"
 #include "ns3-module/fabric/step/build-sharded.h"
@@ -158,6 +159,12 @@ TEST(ShardedStep, GathersAfterTheUpdateOrBeforeTheFirstUse) {
   EXPECT_EQ(Time(traffic).total, 100 + 3 * (kForward + kBackward) + 200 + kUpdate);
 }
 
+TEST(ShardedStep, TheDeviceMayWaitForEachReduction) {
+  StepTraffic traffic = Step(3, 0, 200);
+  traffic.sharded->reductionsBlock = true;
+  EXPECT_EQ(Time(traffic).total, 3 * (kForward + kBackward + 200) + kUpdate);
+}
+
 // Sums over copies run beside the next gather and reduction, in a communicator of their own.
 TEST(ShardedStep, SumsOverCopies) {
   StepTraffic traffic = Step(2, 100, 200);
@@ -220,6 +227,39 @@ TEST(ShardedStep, PartsAddUpWhereWorkersDiffer) {
   const PlanTiming timing = Star(2).Time(plan);
   for (const StepParts& parts : PartsOf(plan, timing)) EXPECT_EQ(parts.Total(), timing.total);
   EXPECT_GT(PartsOf(plan, timing)[0].wait, 0);
+}
+
+TEST(ShardedStep, CanonicalTextSeesEveryField) {
+  std::set<std::string> seen{Step(2, 100, 200).Canonical()};
+  const auto is_new = [&](const auto& change) {
+    StepTraffic traffic = Step(2, 100, 200);
+    change(*traffic.sharded, traffic.sharded->units[1]);
+    return seen.insert(traffic.Canonical()).second;
+  };
+  using Traffic = ShardedTraffic;
+  using Unit = ShardedUnit;
+  EXPECT_FALSE(is_new([](Traffic&, Unit&) {}));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.units.pop_back(); }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].unit = 1; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].forward = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].recompute = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].backward = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.update = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.passes = 2; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.reducesEach = false; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.gathers = GatherTime::StepEnd; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.prefetch = 2; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.freesAfterUse = true; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.oneReduction = false; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.reductionsBlock = true; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.alone = true; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.gather[0].times = {1, 2}; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.gatherAgain = u.gather; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.kept = true; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.unpack = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.pack = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.reduce.clear(); }));
+  EXPECT_TRUE(is_new([](Traffic&, Unit& u) { u.replicas = u.reduce; }));
 }
 
 TEST(ShardedStep, RefusesWhatIsNoStep) {
