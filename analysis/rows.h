@@ -51,7 +51,10 @@ inline constexpr std::string_view kAddedColumns[] = {"residuals",
                                                      "reordered",
                                                      "max_buffer_bytes",
                                                      "max_headroom_share",
-                                                     "hidden_seconds"};
+                                                     "hidden_seconds",
+                                                     "gather_seconds",
+                                                     "reduce_seconds",
+                                                     "replica_seconds"};
 inline bool IsAddedColumn(std::string_view name) {
   return std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns);
 }
@@ -114,6 +117,9 @@ struct StepRow {
   double wait_seconds = 0;  // time of waiting for slower workers
   // Transfers while the device ran, which are no part of the step; unknown for rounds of clients.
   std::optional<double> hidden_seconds;
+  // Parts of communication_seconds in a sharded step: waiting for gathers of weights, for
+  // reductions of gradients, and for sums over copies of the model. Unknown for other steps.
+  std::optional<double> gather_seconds, reduce_seconds, replica_seconds;
   // The textbook's step time: computing, coding and each collective's alpha-beta time, one after
   // the other.
   double alpha_beta_seconds = 0;
@@ -143,6 +149,9 @@ struct StepRow {
     visit("simulated_seconds", "s", row.simulated_seconds);
     visit("fresh", "", row.fresh);
     visit("hidden_seconds", "s", row.hidden_seconds);
+    visit("gather_seconds", "s", row.gather_seconds);
+    visit("reduce_seconds", "s", row.reduce_seconds);
+    visit("replica_seconds", "s", row.replica_seconds);
   }
 };
 

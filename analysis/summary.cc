@@ -59,6 +59,9 @@ void Add(StepSplit& sum, const StepSplit& other, double weight) {
   sum.decode += weight * other.decode;
   sum.wait += weight * other.wait;
   sum.hidden += weight * other.hidden;
+  sum.gather += weight * other.gather;
+  sum.reduce += weight * other.reduce;
+  sum.replica += weight * other.replica;
 }
 
 void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int64_t parameters) {
@@ -70,7 +73,9 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
     dense_nic += row->dense_nic_bytes;
     Add(seed.step,
         {row->step_seconds, row->compute_seconds, row->encode_seconds, row->communication_seconds,
-         row->decode_seconds, row->wait_seconds, row->hidden_seconds.value_or(kUnknown)},
+         row->decode_seconds, row->wait_seconds, row->hidden_seconds.value_or(kUnknown),
+         row->gather_seconds.value_or(kUnknown), row->reduce_seconds.value_or(kUnknown),
+         row->replica_seconds.value_or(kUnknown)},
         1.0 / static_cast<double>(steps.size()));
   }
   const double dense = static_cast<double>(parameters) * static_cast<double>(steps.size());

@@ -35,7 +35,10 @@ json ToJson(const StepSplit& step) {
           {"communication", step.communication},
           {"decode", step.decode},
           {"wait", step.wait},
-          {"hidden", NumberOrNull(step.hidden)}};
+          {"hidden", NumberOrNull(step.hidden)},
+          {"gather", NumberOrNull(step.gather)},
+          {"reduce", NumberOrNull(step.reduce)},
+          {"replica", NumberOrNull(step.replica)}};
 }
 
 json ToJson(const SeedSummary& seed) {

@@ -125,6 +125,12 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   table.header.push_back("step");
   if (times_alone) table.header.push_back("step speed-up over " + summary.baseline);
   for (const StepPart& part : kStepParts) table.header.push_back(part.name);
+  // Parts of the communication of sharded steps.
+  const bool sharded = std::ranges::any_of(
+      summary.policies, [](const PolicySummary& policy) { return policy.step.gather >= 0; });
+  if (sharded) {
+    for (const char* part : {"of it gather", "reduce", "copies"}) table.header.push_back(part);
+  }
   if (times_alone) name_volume();
   const bool priced = std::ranges::any_of(
       summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
@@ -149,6 +155,11 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
     if (times_alone) row.push_back(StepSpeedup(summary, policy));
     for (const StepPart& part : kStepParts) {
       row.push_back(known ? TimeNumber(policy.step.*part.seconds * 1e3) : "-");
+    }
+    if (sharded) {
+      for (const double part : {policy.step.gather, policy.step.reduce, policy.step.replica}) {
+        row.push_back(part >= 0 ? TimeNumber(part * 1e3) : "-");
+      }
     }
     if (times_alone) add_volume();
     if (requested) {
@@ -289,6 +300,9 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("decode_seconds", policy.step.decode);
   line.Add("wait_seconds", policy.step.wait);
   line.Add("hidden_seconds", policy.step.hidden);
+  line.Add("gather_seconds", policy.step.gather);
+  line.Add("reduce_seconds", policy.step.reduce);
+  line.Add("replica_seconds", policy.step.replica);
   line.Add("fidelity", policy.network.fidelity);
   line.Add("events", policy.network.events);
   line.Add("packets", policy.network.packets);

@@ -111,7 +111,10 @@ COLUMNS = {
         participants count
         simulated_seconds number s
         fresh truth
-        hidden_seconds number? s"""),
+        hidden_seconds number? s
+        gather_seconds number? s
+        reduce_seconds number? s
+        replica_seconds number? s"""),
     "evaluations.csv": _columns("""
         policy text
         seed count

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ns3-module/fabric/step/build-sharded.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/roce/figures.h"
 
@@ -113,6 +114,17 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.decode_seconds = InSeconds(split.decode);
   row_.wait_seconds = InSeconds(split.wait);
   row_.hidden_seconds = InSeconds(split.hidden);
+  const auto exposed = [&](fabric::ShardedStream stream) -> std::optional<double> {
+    if (timing.parts.empty()) return std::nullopt;
+    TimeNs sum = 0;
+    for (const fabric::StepParts& parts : timing.parts) {
+      sum += parts.exposed[static_cast<size_t>(stream)];
+    }
+    return InSeconds(sum / std::ssize(timing.parts));
+  };
+  row_.gather_seconds = exposed(fabric::ShardedStream::Gather);
+  row_.reduce_seconds = exposed(fabric::ShardedStream::Reduce);
+  row_.replica_seconds = exposed(fabric::ShardedStream::Replica);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   times_ = {.simulated_seconds = row_.step_seconds,

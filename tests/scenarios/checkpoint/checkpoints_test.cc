@@ -97,13 +97,14 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   spec.relays = true;
   spec.pieceBytes = 13;
   spec.window = 14;
+  spec.times = {20, 21};
   StateWriter out;
   ToArchive(out, spec);
   uint64_t sum = 14695981039346656037ULL;  // FNV-1a
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 8u);
+  EXPECT_EQ(kCheckpointFormat, 9u);
   EXPECT_EQ(sum, 18177653128865964738u);
 }
 

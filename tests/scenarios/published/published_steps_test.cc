@@ -31,7 +31,7 @@ TEST(PublishedSteps, AreTimedOrSayWhyNot) {
     EXPECT_EQ(step.ToScenario().workers, step.devices) << step.id;
   }
   EXPECT_EQ(steps.size(), 375u);
-  EXPECT_EQ(timed, 261);
+  EXPECT_EQ(timed, 300);
 }
 
 const PublishedStep& StepNamed(const std::vector<PublishedStep>& steps, const std::string& id) {
@@ -51,8 +51,8 @@ TEST(PublishedSteps, AreScenariosOfTheirInputs) {
   const Scenario pcie = StepNamed(steps, "lambda-resnet50-h100-pcie-8-amp").ToScenario();
   EXPECT_EQ(pcie.topology, "star:rate=384Gbps");
   EXPECT_EQ(pcie.device_profile, "h100-pcie");
-  const PublishedStep& sharded = StepNamed(steps, "mpt-h100-7b-128");
-  EXPECT_EQ(sharded.not_timed, "sharded: FULL_SHARD");
+  const PublishedStep& offloaded = StepNamed(steps, "azure-175b-256");
+  EXPECT_EQ(offloaded.not_timed, "sharded: ZeRO-3, optimizer and activations in host memory");
   EXPECT_EQ(StepNamed(steps, "meg20-dgxa100-2b").not_timed, "tensor parallelism");
   EXPECT_EQ(StepNamed(steps, "cgx-bert-large-nccl").not_timed, "a rate whose batch is not known");
 }
@@ -75,6 +75,21 @@ TEST(PublishedSteps, Fp8IsAsMuchFasterAsMeasured) {
     return TimeOneStep(scenario).step_seconds;
   };
   EXPECT_NEAR(seconds("bf16") / seconds("bf16-fp8") / (8532.0 / 6667), 1, 0.06);
+}
+
+// MosaicML's MPT on 16 and 32 A100 (llm-foundry, scripts/train/benchmarking): FSDP1 with weights
+// and gradients in bf16. What travels is hidden.
+TEST(PublishedSteps, ShardedOnesTakeAsLongAsMeasured) {
+  const std::vector<PublishedStep> steps = ReadPublishedSteps(PublishedStepsPath());
+  for (const char* id : {"mpt-a100s-7b-16", "mpt-a100s-3b-32"}) {
+    const PublishedStep& step = StepNamed(steps, id);
+    const Scenario scenario = step.ToScenario();
+    EXPECT_EQ(scenario.sharding->kind, ShardingKind::kFsdp);
+    EXPECT_EQ(*scenario.rules, ShardingRules::kFsdp1);
+    const analysis::StepRow row = TimeOneStep(scenario);
+    EXPECT_NEAR(row.step_seconds / step.seconds, 1, 0.06) << id;
+    EXPECT_LT(*row.gather_seconds + *row.reduce_seconds, 0.01 * row.step_seconds) << id;
+  }
 }
 
 // A gradient that travels after the backward pass makes the step longer than one that overlaps it.
