@@ -123,7 +123,13 @@ constexpr KernelCost kCosts[] = {
     {"terngrad.decode", 1, 0.25, "reads codes of 2 bits"},
     {"terngrad.encode", 3, 8.25, "reads the values twice; writes codes of 2 bits"},
     {"thc.decode", 1, 0, "sums count as bytes of the message"},
-    {"thc.encode", 1, 4, "reads the rotation; codes count as bytes of the message"},
+    {"thc.encode", 1, 4,
+     "reads the values, which are rotated and rounded in shared memory; codes count as bytes of "
+     "the "
+     "message"},
+    {"thc.feedback", 0, 4,
+     "error feedback: the pass that encodes also rotates back what was sent, and writes the "
+     "residual"},
     {"threshold.encode", 5, 4,
      "reads the values, and compacts those above the threshold in the same pass"},
     {"topk.encode", 9, 4, "reads the values, after a sample has bracketed the threshold"},

@@ -114,10 +114,9 @@ class ModelExchange {
   }
 };
 
-// An exchange on a device. For sparsifiers, quantisers, FFT, DCT and EDEN its messages, residuals
-// and mean have the host's bits. For PowerSGD, whose products are summed in another order, they
-// agree up to an error that its header states. Encode() queues work and returns. It takes no
-// candidates.
+// An exchange on a device. Its messages, residuals and mean have the host's bits, except those of
+// PowerSGD, whose products are summed in another order: they agree up to an error that its header
+// states. Encode() queues work and returns. It takes no candidates.
 class DeviceExchange : public ModelExchange {
  public:
   // Copies a worker's message of the unit's last call to the host.

@@ -1,20 +1,6 @@
-// THC: tensor homomorphic compression (Li et al., "THC: Accelerating Distributed Deep Learning
-// Using Tensor Homomorphic Compression", NSDI 2024). All workers rotate, clamp and round alike, so
-// that a server or a switch adds what they send as integers.
-//
-//   call 1   norm = max over workers of ||e_i||             24 bytes, all-reduced
-//            a = R e_i sqrt(n) / norm, clamped to [-t, t]   (cpu/rotation.h; shared signs)
-//            code = random rounding of a to the table       (thc_table.h)
-//   call 2   sums of T(code) over the workers
-//   mean     R^T ((sum / N - g / 2) (2 t / g) norm / sqrt(n))
-//   residual e_i - R^T of its own decoded codes: what was clamped, and what was rounded
-//
-// sums=server: codes of b bits go to a parameter server, which looks T up, adds, and answers with
-// the sums, of ceil(log2(g N + 1)) bits each. sums=network: any all-reduce adds, so that workers
-// send T(code) in the bits of the sums from the first hop on, as others have adapted THC to rings.
-//
-// Messages have an extended header, whose parameter is the bits of a code or of a sum. If the norm
-// is 0, all codes are 0, and the mean is.
+// The exchange of THC, and its row (thc.h).
+#include "compress/schemes/thc.h"
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -35,58 +21,62 @@
 #include "compress/schemes/thc_table.h"
 
 namespace legacy {
+
+int ThcSettings::SumBits(int workers) const {
+  const auto most = static_cast<uint64_t>(table->points()) * static_cast<uint64_t>(workers);
+  return std::bit_width(most);
+}
+
+void ThcSettings::CheckWorkers(int workers) const {
+  if (SumBits(workers) <= kMostSumBits) return;
+  throw Error("workers of scheme thc", std::to_string(workers),
+              "at most " + std::to_string(((1 << kMostSumBits) - 1) / table->points()) +
+                  ", whose sums have 16 bits, with granularity " + std::to_string(table->points()));
+}
+
 namespace {
 
 constexpr const char* kThc = "thc";
-constexpr int kMostSumBits = 16;
-constexpr float kLargestValue = 0x1p100f;
-constexpr float kLargestNorm = 0x1p117f;  // of 2^32 such values, with room for rounding
+constexpr float kLargestNorm = ThcSettings::kLargestNorm;
 
-struct ThcSettings {
-  std::shared_ptr<const ThcTable> table;
-  int64_t block = 1024;
-  bool server = false;  // true: a parameter server looks codes up
-  MemoryOptions memory = {};
+}  // namespace
 
-  int SumBits(int workers) const {
-    const auto most = static_cast<uint64_t>(table->points()) * static_cast<uint64_t>(workers);
-    return std::bit_width(most);
-  }
-  // Throws Error if sums of that many workers could overflow.
-  void CheckWorkers(int workers) const {
-    if (SumBits(workers) <= kMostSumBits) return;
-    throw Error("workers of scheme thc", std::to_string(workers),
-                "at most " + std::to_string(((1 << kMostSumBits) - 1) / table->points()) +
-                    ", whose sums have 16 bits, with granularity " +
-                    std::to_string(table->points()));
-  }
-};
+ExtendedHeader ThcHeader(const Unit& unit, ExtendedMethod method, int parameter) {
+  const auto numel = static_cast<uint32_t>(unit.numel);
+  return {.header = {.unit = unit.id,
+                     .numel = numel,
+                     .count = method == ExtendedMethod::kNorm ? std::min(numel, 1u) : numel},
+          .method = method,
+          .values = static_cast<uint8_t>(ValueType::kFloat32),
+          .parameter = static_cast<uint16_t>(parameter)};
+}
 
-std::vector<PlannedCall> CallsOf(const ThcSettings& settings, const Unit& unit, int workers) {
+std::vector<PlannedCall> ThcSettings::Calls(const Unit& unit, int workers) const {
   const int64_t numel = unit.numel;
-  const bool feeds = settings.memory.kind != MemoryKind::kNone;
+  const bool feeds = memory.kind != MemoryKind::kNone;
   PlannedCall norm;
   norm.bytes = kExtendedHeaderBytes + int64_t{sizeof(float)};
   norm.call.reduction = Reduction::kMax;
   norm.call.collective = Collective::kAllReduce;
-  if (settings.memory.Decays()) AddWork(Work{"copy", numel}, norm.call.encode);
+  if (memory.Decays()) AddWork(Work{"copy", numel}, norm.call.encode);
   AddWork({{feeds ? "accumulate" : "copy", numel}, {"norm", numel}}, norm.call.encode);
-  const int64_t codes = cpu::PackedBytes(numel, settings.table->bits());
-  const int64_t sums = cpu::PackedBytes(numel, settings.SumBits(workers));
+  const int64_t codes = cpu::PackedBytes(numel, table->bits());
+  const int64_t sums = cpu::PackedBytes(numel, SumBits(workers));
   PlannedCall second;
-  second.bytes = kExtendedHeaderBytes + (settings.server ? codes : sums);
+  second.bytes = kExtendedHeaderBytes + (server ? codes : sums);
   second.call.collective = Collective::kAllReduce;
-  second.call.reduction = settings.server ? Reduction::kServed : Reduction::kSum;
-  second.call.encode = {
-      {"rotate.forward", numel}, {"thc.encode", numel}, Moved(settings.server ? codes : sums)};
-  if (feeds) AddWork({{"rotate.feedback", numel}, Moved(codes)}, second.call.encode);
+  second.call.reduction = server ? Reduction::kServed : Reduction::kSum;
+  second.call.encode = {{"thc.encode", numel}, Moved(server ? codes : sums)};
+  if (feeds) AddWork(Work{"thc.feedback", numel}, second.call.encode);
   second.call.decode = {{"thc.decode", numel}, {"rotate.inverse", numel}, Moved(sums)};
-  if (settings.server) {
+  if (server) {
     second.call.pull = kExtendedHeaderBytes + sums;
     second.call.serve = {Moved(workers * codes + sums)};
   }
   return {norm, second};
 }
+
+namespace {
 
 class ThcExchange : public ExchangeBase {
  public:
@@ -103,7 +93,7 @@ class ThcExchange : public ExchangeBase {
   }
   std::optional<CollectiveCall> NextCall() override {
     if (call_ == kDone) return std::nullopt;
-    return CallsOf(settings_, unit(), ActiveWorkers())[call_].call;
+    return settings_.Calls(unit(), ActiveWorkers())[call_].call;
   }
   Message Encode(int worker, std::span<const float> gradient) override {
     return call_ == kNormCall ? EncodeNorm(worker, gradient) : EncodeCodes(worker);
@@ -123,7 +113,6 @@ class ThcExchange : public ExchangeBase {
   }
   // Returns the standard deviation of rotated elements of a vector with the norm.
   double Spread() const { return norm_ / std::sqrt(static_cast<double>(unit().numel)); }
-  ExtendedHeader HeaderOf(ExtendedMethod method, int parameter) const;
   Message EncodeNorm(int worker, std::span<const float> gradient);
   Message EncodeCodes(int worker);
   std::vector<uint8_t> CodesOf(int worker, const cpu::Rotation& rotation);
@@ -141,21 +130,11 @@ class ThcExchange : public ExchangeBase {
   std::vector<uint32_t> sum_;  // of table entries
 };
 
-ExtendedHeader ThcExchange::HeaderOf(ExtendedMethod method, int parameter) const {
-  const auto numel = static_cast<uint32_t>(unit().numel);
-  return {.header = {.unit = unit().id,
-                     .numel = numel,
-                     .count = method == ExtendedMethod::kNorm ? std::min(numel, 1u) : numel},
-          .method = method,
-          .values = static_cast<uint8_t>(ValueType::kFloat32),
-          .parameter = static_cast<uint16_t>(parameter)};
-}
-
 Message ThcExchange::EncodeNorm(int worker, std::span<const float> gradient) {
   const std::span<const float> e = memory().Compensate(worker, gradient);
-  CheckedMagnitude(e, kLargestValue, unit().id, kThc);
+  CheckedMagnitude(e, ThcSettings::kLargestValue, unit().id, kThc);
   const auto norm = static_cast<float>(std::sqrt(cpu::SquaredNorm(e)));
-  Message message = StartMessage(HeaderOf(ExtendedMethod::kNorm, 0), sizeof norm);
+  Message message = StartMessage(ThcHeader(unit(), ExtendedMethod::kNorm, 0), sizeof norm);
   AppendFloats({&norm, 1}, message.bytes);
   return message;
 }
@@ -184,7 +163,7 @@ std::vector<uint8_t> ThcExchange::CodesOf(int worker, const cpu::Rotation& rotat
 template <typename SumAt>
 Message ThcExchange::WriteSums(SumAt sum_at) const {
   const int64_t bytes = cpu::PackedBytes(unit().numel, SumBits());
-  Message message = StartMessage(HeaderOf(ExtendedMethod::kThcSums, SumBits()), bytes);
+  Message message = StartMessage(ThcHeader(unit(), ExtendedMethod::kThcSums, SumBits()), bytes);
   message.bytes.resize(static_cast<size_t>(kExtendedHeaderBytes + bytes));
   auto out = std::span(message.bytes).subspan(kExtendedHeaderBytes);
   std::array<uint32_t, kPackedBlock> block;
@@ -215,15 +194,17 @@ Message ThcExchange::EncodeCodes(int worker) {
     return WriteSums([&](size_t i) { return uint32_t{table().entries()[codes[i]]}; });
   }
   const int64_t bytes = cpu::PackedBytes(unit().numel, table().bits());
-  Message message = StartMessage(HeaderOf(ExtendedMethod::kThcCodes, table().bits()), bytes);
+  Message message =
+      StartMessage(ThcHeader(unit(), ExtendedMethod::kThcCodes, table().bits()), bytes);
   message.bytes.resize(static_cast<size_t>(kExtendedHeaderBytes + bytes));
   cpu::PackCodes(codes, table().bits(), std::span(message.bytes).subspan(kExtendedHeaderBytes));
   return message;
 }
 
 std::vector<uint32_t> ThcExchange::ReadSums(ByteSpan message) const {
-  const ByteSpan payload = CheckedPayload(message, HeaderOf(ExtendedMethod::kThcSums, SumBits()),
-                                          cpu::PackedBytes(unit().numel, SumBits()));
+  const ByteSpan payload =
+      CheckedPayload(message, ThcHeader(unit(), ExtendedMethod::kThcSums, SumBits()),
+                     cpu::PackedBytes(unit().numel, SumBits()));
   std::vector<uint32_t> sums(sum_.size());
   cpu::UnpackCodes(payload, SumBits(), sums);
   return sums;
@@ -236,7 +217,7 @@ void ThcExchange::Accumulate(int, ByteSpan message) {
 
 void ThcExchange::AddNorm(ByteSpan message) {
   const ByteSpan payload =
-      CheckedPayload(message, HeaderOf(ExtendedMethod::kNorm, 0), sizeof(float));
+      CheckedPayload(message, ThcHeader(unit(), ExtendedMethod::kNorm, 0), sizeof(float));
   const float norm = FloatAt(payload, 0);
   if (!(norm <= kLargestNorm) || std::signbit(norm)) {
     throw Error("message: norm", FormatNumber(norm), "0 to " + FormatNumber(kLargestNorm));
@@ -246,7 +227,7 @@ void ThcExchange::AddNorm(ByteSpan message) {
 
 void ThcExchange::AddCodes(ByteSpan message) {
   const ByteSpan payload =
-      CheckedPayload(message, HeaderOf(ExtendedMethod::kThcCodes, table().bits()),
+      CheckedPayload(message, ThcHeader(unit(), ExtendedMethod::kThcCodes, table().bits()),
                      cpu::PackedBytes(unit().numel, table().bits()));
   std::vector<uint8_t> codes(sum_.size());
   cpu::UnpackCodes(payload, table().bits(), codes);
@@ -260,7 +241,7 @@ void ThcExchange::AddCodes(ByteSpan message) {
 void ThcExchange::AddEntries(ByteSpan message) {
   const std::vector<uint32_t> entries = ReadSums(message);
   for (const uint32_t entry : entries) {
-    if (table().CodeOf(entry) >= 0 && (norm_ > 0 || entry == 0)) continue;
+    if (table().IsEntry(entry) && (norm_ > 0 || entry == 0)) continue;
     throw Error("message: entry", std::to_string(entry),
                 norm_ > 0 ? "those of the table" : "0, as the norm is");
   }
@@ -278,58 +259,22 @@ void ThcExchange::FinishCall() {
 void ThcExchange::Mean(std::span<float> out) const {
   std::ranges::fill(out, 0.0f);
   if (norm_ == 0) return;
-  const double step = 2 * double{table().bound()} / table().points() * Spread();
-  const double middle = table().points() / 2.0;
   const cpu::Rotation rotation = RotationOf();
   rotation.ForEachPiece([&](int64_t begin, int64_t length) {
     const auto piece = out.subspan(begin, length);
     for (int64_t i = 0; i < length; ++i) {
-      const double mean = static_cast<double>(sum_[begin + i]) / ActiveWorkers();
-      piece[i] = static_cast<float>((mean - middle) * step);
+      piece[i] = table().rules().MeanOf(sum_[begin + i], ActiveWorkers(), Spread());
     }
     rotation.Back(piece, begin);
     for (float& x : piece) x += 0.0f;  // removes -0
   });
 }
 
-class ThcScheme : public Scheme {
- public:
-  explicit ThcScheme(ThcSettings settings) : settings_(std::move(settings)) {}
-  std::string_view Name() const override { return kThc; }
-  const ParameterSpec& Parameter() const override { return NoParameter(); }
-  SchemeTraits Traits() const override {
-    return {.servers = settings_.server ? 1 : 0, .residual_decay = double{settings_.memory.decay}};
-  }
-  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
-  // Sums widen with the number of workers.
-  std::optional<int64_t> MessageBytes(const Unit& unit, double) const override {
-    if (!settings_.server) return std::nullopt;
-    const auto calls = CallsOf(settings_, unit, 1);
-    return calls[0].bytes + calls[1].bytes;
-  }
-  std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double,
-                                               int active_workers) const override {
-    if (!settings_.server) return std::nullopt;
-    return CallsOf(settings_, unit, active_workers);
-  }
-  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double,
-                                                        int active_workers,
-                                                        const LinkEstimate&) const override {
-    return CallsOf(settings_, unit, active_workers);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override;
-  WorkList ErrorWork(const Unit& unit, std::span<const double>) const override {
-    return {{"norm", unit.numel}, {"rotate.forward", unit.numel}, {"thc.encode", unit.numel}};
-  }
-  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<ThcExchange>(settings_, unit, workers);
-  }
+}  // namespace
 
- private:
-  ThcSettings settings_;
-};
+std::unique_ptr<Exchange> ThcScheme::Open(const Unit& unit, int workers) const {
+  return std::make_unique<ThcExchange>(settings_, unit, workers);
+}
 
 // Returns the error of one worker whose norm is the largest.
 std::vector<double> ThcScheme::SquaredErrors(const Unit&, std::span<const float> values,
@@ -349,6 +294,8 @@ std::vector<double> ThcScheme::SquaredErrors(const Unit&, std::span<const float>
   }
   return std::vector<double>(parameters.size(), error);
 }
+
+namespace {
 
 std::unique_ptr<Scheme> MakeThc(const OptionReader& own, std::span<const Stage> rest,
                                 const SchemeOptions& options) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <vector>
 
 namespace legacy {
 namespace {
@@ -65,43 +66,30 @@ std::vector<int> LowerHalf(int codes, int points, double bound) {
 
 }  // namespace
 
-ThcTable::ThcTable(int bits, int points, double p)
-    : bits_(bits),
-      points_(points),
-      bound_(static_cast<float>(InverseBelow(1 - p / 2))),
-      code_of_(static_cast<size_t>(points) + 1, -1),
-      below_(static_cast<size_t>(points) + 1) {
+ThcTable::ThcTable(int bits, int points, double p) {
   assert(bits >= 1 && bits <= kMostBits && points >= (1 << bits) - 1 && points <= kMostPoints);
+  const double bound = InverseBelow(1 - p / 2);
+  rules_.bits = bits;
+  rules_.points = points;
+  rules_.bound = static_cast<float>(bound);
+  rules_.density = static_cast<float>(points) / (2 * rules_.bound);
+  rules_.code_of.fill(ThcRules::kNoCode);
   const int codes = 1 << bits;
-  for (const int point : LowerHalf(codes, points, InverseBelow(1 - p / 2))) {
-    entries_.push_back(static_cast<uint8_t>(point));
+  const std::vector<int> lower_half = LowerHalf(codes, points, bound);
+  for (int code = 0; code < codes / 2; ++code) {
+    rules_.entries[code] = static_cast<uint8_t>(lower_half[code]);
+    rules_.entries[codes - 1 - code] = static_cast<uint8_t>(points - lower_half[code]);
   }
-  for (int code = codes / 2 - 1; code >= 0; --code) {
-    entries_.push_back(static_cast<uint8_t>(points - entries_[code]));
+  for (int code = 0; code < codes; ++code) {
+    rules_.code_of[rules_.entries[code]] = static_cast<uint8_t>(code);
   }
-  for (int code = 0; code < codes; ++code) code_of_[entries_[code]] = code;
   for (int code = 0; code + 1 < codes; ++code) {
-    chance_.push_back(static_cast<float>(1 << cpu::kDrawBits) /
-                      static_cast<float>(entries_[code + 1] - entries_[code]));
-    for (int point = entries_[code]; point <= points; ++point) {
-      below_[point] = static_cast<uint8_t>(code);
+    rules_.chance[code] = static_cast<float>(1 << cpu::kDrawBits) /
+                          static_cast<float>(rules_.entries[code + 1] - rules_.entries[code]);
+    for (int point = rules_.entries[code]; point <= points; ++point) {
+      rules_.lower_code[point] = static_cast<uint8_t>(code);
     }
   }
-}
-
-float ThcTable::PositionOf(float number) const {
-  const float clamped = std::clamp(number, -bound_, bound_);
-  const float position = (clamped + bound_) * (static_cast<float>(points_) / (2 * bound_));
-  return std::min(position, static_cast<float>(points_));
-}
-
-int ThcTable::LowerCode(float position) const { return below_[static_cast<size_t>(position)]; }
-
-uint8_t ThcTable::Rounded(float number, uint32_t draw) const {
-  const float position = PositionOf(number);
-  const int lower = LowerCode(position);
-  const float above = position - static_cast<float>(entries_[lower]);
-  return static_cast<uint8_t>(lower + (static_cast<float>(draw) < above * chance_[lower] ? 1 : 0));
 }
 
 void ThcTable::Encode(std::span<const float> values, float scale, const cpu::DrawSource& source,
@@ -113,26 +101,26 @@ void ThcTable::Encode(std::span<const float> values, float scale, const cpu::Dra
     for (size_t i = 0; i < size; ++i) {
       const uint32_t draw = cpu::SliceOf(words, static_cast<int>(i) / cpu::kDrawLanes,
                                          static_cast<int>(i) % cpu::kDrawLanes);
-      codes[begin + i] = Rounded(values[begin + i] * scale, draw);
+      codes[begin + i] = rules_.Rounded(values[begin + i] * scale, draw);
     }
   }
 }
 
 void ThcTable::Decode(std::span<const uint8_t> codes, float scale, std::span<float> values) const {
   float numbers[1 << kMostBits];
-  const float step = 2 * bound_ / static_cast<float>(points_) * scale;
-  for (size_t code = 0; code < entries_.size(); ++code) {
-    numbers[code] = (static_cast<float>(entries_[code]) - static_cast<float>(points_) / 2) * step;
-  }
+  for (int code = 0; code < 1 << rules_.bits; ++code) numbers[code] = rules_.NumberOf(code, scale);
   for (size_t i = 0; i < codes.size(); ++i) values[i] = numbers[codes[i]];
 }
 
 double ThcTable::SquaredError(double number) const {
-  const double clamped = std::clamp(number, -double{bound_}, double{bound_});
-  const double unit = 2 * double{bound_} / points_;
-  const double position = (clamped + double{bound_}) / unit;
-  const int lower = LowerCode(std::min(static_cast<float>(position), static_cast<float>(points_)));
-  const double variance = (position - entries_[lower]) * (entries_[lower + 1] - position);
+  const double clamped = std::clamp(number, -double{bound()}, double{bound()});
+  const double unit = 2 * double{bound()} / points();
+  const double position = (clamped + double{bound()}) / unit;
+  const auto point =
+      static_cast<size_t>(std::min(static_cast<float>(position), static_cast<float>(points())));
+  const int lower = rules_.lower_code[point];
+  const double variance =
+      (position - rules_.entries[lower]) * (rules_.entries[lower + 1] - position);
   return (number - clamped) * (number - clamped) + std::max(0.0, variance) * unit * unit;
 }
 

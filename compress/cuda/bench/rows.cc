@@ -10,6 +10,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : SpectrumRows()) all.push_back(row);
     for (const Row& row : RotationRows()) all.push_back(row);
     for (const Row& row : CosineRows()) all.push_back(row);
+    for (const Row& row : ThcRows()) all.push_back(row);
     for (const Row& row : LowRankRows()) all.push_back(row);
     return all;
   }();

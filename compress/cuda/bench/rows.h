@@ -52,6 +52,7 @@ std::vector<Row> MessageRows();
 std::vector<Row> SpectrumRows();
 std::vector<Row> RotationRows();
 std::vector<Row> CosineRows();
+std::vector<Row> ThcRows();
 std::vector<Row> LowRankRows();
 
 // "1e6" is one vector, or a matrix of as many elements for kernels that take matrices. "resnet50"

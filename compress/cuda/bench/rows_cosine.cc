@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "compress/codecs/dct_codec.h"
-#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/bench/coded.h"
 #include "compress/cuda/kernels/transforms/dct_kernels.h"
 #include "compress/quantiser.h"
 
@@ -11,7 +11,6 @@ namespace legacy::bench {
 namespace {
 
 constexpr double kDensity = 32.0 / (64 * 64);
-constexpr int kWorkers = 8;
 
 const DctCodec& OwnCodec() {
   static const DctCodec codec(
@@ -24,7 +23,7 @@ struct Coded {
   Coded(const Case& c, uint32_t seed, Arena& arena)
       : table(std::make_shared<cuda::DctTable>(UnitsOf(c))), view(Upload(*table, arena)) {
     messages =
-        arena.NewCopy(std::vector<std::byte>(static_cast<size_t>(kWorkers * table->stride())));
+        arena.NewCopy(std::vector<std::byte>(static_cast<size_t>(kCodedWorkers * table->stride())));
     const float* const values = Input(c, seed, arena);
     job = LayOut(arena, [&](Workspace& workspace) {
       return cuda::LayOutDct(*table, view, values, messages, workspace);
@@ -40,6 +39,12 @@ struct Coded {
     return units;
   }
   void Encode(StreamDevice device) const { cuda::LaunchDct(device, *table, job); }
+  void Subtract(StreamDevice device, float* residual) const {
+    cuda::LaunchDctSubtract(device, *table, view, Reads(1, residual));
+  }
+  void Decode(StreamDevice device, float* mean) const {
+    cuda::LaunchDctDecode(device, *table, view, Reads(kCodedWorkers, mean));
+  }
   cuda::DctReadArrays Reads(int workers, float* out) const {
     return {.in = messages,
             .stride = table->stride(),
@@ -54,55 +59,20 @@ struct Coded {
   cuda::DctJob job;
 };
 
-double MessageBytes(const Case& c, int workers) {
-  double bytes = 0;
-  for (const int64_t length : c.lengths) {
-    Unit unit;
-    unit.numel = length;
-    bytes += static_cast<double>(*OwnCodec().MessageBytes(unit, kDensity));
-  }
-  return bytes * workers;
+double SentBytes(const Case& c, int workers) {
+  return MessageBytes(c, OwnCodec(), kDensity, workers);
 }
 
-double EncodeBytes(const Case& c) { return Floats<1>(c) + MessageBytes(c, 1); }
-
-Work Encode(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  return Runs([=](StreamDevice device) { coded->Encode(device); });
-}
-
-double SubtractBytes(const Case& c) { return Floats<2>(c) + MessageBytes(c, 1); }
-
-Work Subtract(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  coded->Encode(StreamDevice(nullptr));
-  float* const residual = Input(c, seed + kOtherSeed, arena);
-  return Runs([=](StreamDevice device) {
-    cuda::LaunchDctSubtract(device, *coded->table, coded->view, coded->Reads(1, residual));
-  });
-}
-
-double DecodeBytes(const Case& c) { return Floats<1>(c) + MessageBytes(c, kWorkers); }
-
-Work Decode(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  coded->Encode(StreamDevice(nullptr));
-  for (int w = 1; w < kWorkers; ++w) {
-    CopyBytes(coded->messages, coded->messages + w * coded->table->stride(),
-              coded->table->stride());
-  }
-  float* const mean = arena.New<float>(c.elements());
-  return Runs([=](StreamDevice device) {
-    cuda::LaunchDctDecode(device, *coded->table, coded->view, coded->Reads(kWorkers, mean));
-  });
-}
+double EncodeBytes(const Case& c) { return Floats<1>(c) + SentBytes(c, 1); }
+double SubtractBytes(const Case& c) { return Floats<2>(c) + SentBytes(c, 1); }
+double DecodeBytes(const Case& c) { return Floats<1>(c) + SentBytes(c, kCodedWorkers); }
 
 }  // namespace
 
 std::vector<Row> CosineRows() {
-  return {{"dct.encode", nullptr, nullptr, false, EncodeBytes, Encode},
-          {"dct.feedback", nullptr, nullptr, false, SubtractBytes, Subtract},
-          {"dct.decode-of-8", nullptr, nullptr, false, DecodeBytes, Decode}};
+  return {{"dct.encode", nullptr, nullptr, false, EncodeBytes, Encodes<Coded>},
+          {"dct.feedback", nullptr, nullptr, false, SubtractBytes, Subtracts<Coded>},
+          {"dct.decode-of-8", nullptr, nullptr, false, DecodeBytes, Decodes<Coded>}};
 }
 
 }  // namespace legacy::bench

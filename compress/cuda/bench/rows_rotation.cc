@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "compress/codecs/eden_codec.h"
-#include "compress/cuda/bench/setup.h"
+#include "compress/cuda/bench/coded.h"
 #include "compress/cuda/kernels/transforms/eden_kernels.h"
 
 namespace legacy::bench {
@@ -10,7 +10,6 @@ namespace {
 
 constexpr int64_t kBlock = 8192;
 constexpr int kBits = 1;
-constexpr int kWorkers = 8;
 
 // A case's vectors, with the messages of all workers.
 struct Coded {
@@ -27,7 +26,7 @@ struct Coded {
     largest = arena.New<uint32_t>(units);
     first = arena.New<uint32_t>(units);
     messages =
-        arena.NewCopy(std::vector<std::byte>(static_cast<size_t>(kWorkers * table->stride())));
+        arena.NewCopy(std::vector<std::byte>(static_cast<size_t>(kCodedWorkers * table->stride())));
     const cuda::EdenArrays arrays = {.values = Input(c, seed, arena),
                                      .largest = largest,
                                      .signs = arena.NewCopy(keys),
@@ -41,6 +40,12 @@ struct Coded {
     cuda::LaunchExtremes(device, tables.table, tables.segments, job.arrays.values,
                          {largest, first});
     cuda::LaunchEden(device, *table, job);
+  }
+  void Subtract(StreamDevice device, float* residual) const {
+    cuda::LaunchEdenSubtract(device, *table, view, Reads(1, residual));
+  }
+  void Decode(StreamDevice device, float* mean) const {
+    cuda::LaunchEdenDecode(device, *table, view, Reads(kCodedWorkers, mean));
   }
   cuda::EdenReadArrays Reads(int workers, float* out) const {
     return {.in = messages,
@@ -60,57 +65,21 @@ struct Coded {
   cuda::EdenJob job;
 };
 
-double MessageBytes(const Case& c, int workers) {
-  const EdenCodec codec(kBits, kBlock, EdenScale::kLeast);
-  double bytes = 0;
-  for (const int64_t length : c.lengths) {
-    Unit unit;
-    unit.numel = length;
-    bytes += static_cast<double>(*codec.MessageBytes(unit, kBits));
-  }
-  return bytes * workers;
+double SentBytes(const Case& c, int workers) {
+  return MessageBytes(c, EdenCodec(kBits, kBlock, EdenScale::kLeast), kBits, workers);
 }
 
 // The values are read for their magnitudes and for their rotation, which is written and read.
-double EncodeBytes(const Case& c) { return Floats<4>(c) + MessageBytes(c, 1); }
-
-Work Encode(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  return Runs([=](StreamDevice device) { coded->Encode(device); });
-}
-
-double SubtractBytes(const Case& c) { return Floats<2>(c) + MessageBytes(c, 1); }
-
-Work Subtract(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  coded->Encode(StreamDevice(nullptr));
-  float* const residual = Input(c, seed + kOtherSeed, arena);
-  return Runs([=](StreamDevice device) {
-    cuda::LaunchEdenSubtract(device, *coded->table, coded->view, coded->Reads(1, residual));
-  });
-}
-
-double DecodeBytes(const Case& c) { return Floats<1>(c) + MessageBytes(c, kWorkers); }
-
-Work Decode(const Case& c, uint32_t seed, Arena& arena) {
-  const auto coded = std::make_shared<Coded>(c, seed, arena);
-  coded->Encode(StreamDevice(nullptr));
-  for (int w = 1; w < kWorkers; ++w) {
-    CopyBytes(coded->messages, coded->messages + w * coded->table->stride(),
-              coded->table->stride());
-  }
-  float* const mean = arena.New<float>(c.elements());
-  return Runs([=](StreamDevice device) {
-    cuda::LaunchEdenDecode(device, *coded->table, coded->view, coded->Reads(kWorkers, mean));
-  });
-}
+double EncodeBytes(const Case& c) { return Floats<4>(c) + SentBytes(c, 1); }
+double SubtractBytes(const Case& c) { return Floats<2>(c) + SentBytes(c, 1); }
+double DecodeBytes(const Case& c) { return Floats<1>(c) + SentBytes(c, kCodedWorkers); }
 
 }  // namespace
 
 std::vector<Row> RotationRows() {
-  return {{"eden.encode", nullptr, nullptr, false, EncodeBytes, Encode},
-          {"eden.feedback", "rotate.feedback", Elements, false, SubtractBytes, Subtract},
-          {"eden.decode-of-8", nullptr, nullptr, false, DecodeBytes, Decode}};
+  return {{"eden.encode", nullptr, nullptr, false, EncodeBytes, Encodes<Coded>},
+          {"eden.feedback", "rotate.feedback", Elements, false, SubtractBytes, Subtracts<Coded>},
+          {"eden.decode-of-8", nullptr, nullptr, false, DecodeBytes, Decodes<Coded>}};
 }
 
 }  // namespace legacy::bench

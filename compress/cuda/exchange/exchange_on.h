@@ -8,8 +8,10 @@
 
 #include "compress/cuda/exchange/codec_exchange.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
+#include "compress/cuda/exchange/thc_exchange.h"
 #include "compress/model_exchange.h"
 #include "compress/schemes/matrices/powersgd.h"
+#include "compress/schemes/thc.h"
 
 namespace legacy::cuda {
 
@@ -31,6 +33,11 @@ std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& sche
   }
   if (const auto* low_rank = dynamic_cast<const PowerSgdScheme*>(&scheme)) {
     return OpenPowerSgd(std::move(device), *low_rank, units, workers);
+  }
+  if (const auto* thc = dynamic_cast<const ThcScheme*>(&scheme)) {
+    *why = EdenTable::LacksKernels(thc->settings().block);
+    if (!why->empty()) return nullptr;
+    return std::make_unique<ThcDeviceExchange<Device>>(std::move(device), *thc, units, workers);
   }
   *why = "scheme " + std::string(scheme.Name()) + " has no kernels";
   return nullptr;

@@ -29,6 +29,7 @@
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_table.h"
+#include "compress/cuda/kernels/transforms/thc_kernels.h"
 #include "compress/cuda/kernels/vector_kernels.h"
 
 namespace legacy::cuda {
@@ -47,6 +48,8 @@ template <class Device>
 using DeviceDct = DeviceTable<Device, DctTable>;
 template <class Device>
 using DeviceEden = DeviceTable<Device, EdenTable>;
+template <class Device>
+using DeviceThc = DeviceTable<Device, ThcUnitTable>;
 
 // Operations queue work on a device and return.
 template <class Device>
@@ -130,6 +133,19 @@ class Operations {
   void DecodeEden(const DeviceEden<Device>& table, const EdenReadArrays& arrays) {
     LaunchEdenDecode(device_, *table, table.view(), arrays);
   }
+  // `squares` and `largest` are those of one worker.
+  void ThcNorms(const DeviceThc<Device>& table, const float* values, double* squares,
+                uint32_t* largest) {
+    double* const sums =
+        LayOut([&](Workspace& workspace) { return LayOutSums(table->segments(), workspace); });
+    LaunchThcNorms(device_, *table, table.view(), values, sums, squares, largest);
+  }
+  void EncodeThc(const DeviceThc<Device>& table, const ThcJob& job) {
+    LaunchThcEncode(device_, *table, job);
+  }
+  void DecodeThc(const DeviceThc<Device>& table, const ThcReadArrays& arrays) {
+    LaunchThcDecode(device_, *table, table.view(), arrays);
+  }
 
   void Quantise(const DeviceQuantiser<Device>& table, const QuantiseArrays& arrays) {
     const auto job = LayOut([&](Workspace& workspace) {
@@ -185,6 +201,9 @@ class Operations {
   }
   void Add(const float* values, float* sum, int64_t n) {
     LaunchMap(device_, AddRule{}, values, sum, n);
+  }
+  void Copy(const float* values, float* to, int64_t n) {
+    LaunchMap(device_, CopyRule{}, values, to, n);
   }
   void Scale(float* values, float factor, int64_t n) {
     LaunchMap(device_, ScaleRule{factor}, values, values, n);

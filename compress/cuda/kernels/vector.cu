@@ -14,6 +14,7 @@ template void LaunchSums<NegativePart>(StreamDevice&, const SegmentTable&, Segme
 template void LaunchExtremes(StreamDevice&, const SegmentTable&, Segments, const float*,
                              const Extremes&);
 template void LaunchMap(StreamDevice&, AddRule, const float*, float*, int64_t);
+template void LaunchMap(StreamDevice&, CopyRule, const float*, float*, int64_t);
 template void LaunchMap(StreamDevice&, ScaleRule, const float*, float*, int64_t);
 template void LaunchMap(StreamDevice&, ToHalf, const float*, uint16_t*, int64_t);
 template void LaunchMap(StreamDevice&, ToBfloat16, const float*, uint16_t*, int64_t);

@@ -252,6 +252,10 @@ struct AddRule {
   static constexpr bool kReadsOut = true;
   LEGACY_DEVICE float Of(float x, float sum) const { return sum + x; }
 };
+struct CopyRule {
+  static constexpr bool kReadsOut = false;
+  LEGACY_DEVICE float Of(float x, float) const { return x; }
+};
 struct ScaleRule {
   static constexpr bool kReadsOut = false;
   float factor;

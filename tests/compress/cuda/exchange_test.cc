@@ -31,6 +31,7 @@ struct Case {
   std::string scheme;
   bool feedback = false;
   std::vector<double> parameters = {};  // units take turns, from step to step
+  int workers = kWorkers;
 };
 
 // Draws normal values. Long vectors repeat some, each time at another scale.
@@ -45,9 +46,10 @@ std::vector<float> Drawn(int64_t n, uint64_t seed) {
 }
 
 // Returns the flat gradient of each worker.
-std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_t step) {
+std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_t step,
+                                          int workers = kWorkers) {
   std::vector<std::vector<float>> gradients;
-  for (int w = 0; w < kWorkers; ++w) {
+  for (int w = 0; w < workers; ++w) {
     std::vector<float>& values = gradients.emplace_back(Drawn(FlatSize(units), 10 * step + w));
     for (size_t i = 0; i < values.size(); i += 3) values[i] *= 0.01f;
   }
@@ -57,13 +59,14 @@ std::vector<std::vector<float>> Gradients(const std::vector<Unit>& units, int64_
 // The CPU's exchanges, one for each unit.
 class Oracle {
  public:
-  Oracle(const Scheme& scheme, const std::vector<Unit>& units) : units_(units) {
-    for (const Unit& unit : units) exchanges_.push_back(scheme.Open(unit, kWorkers));
+  Oracle(const Scheme& scheme, const std::vector<Unit>& units, int workers = kWorkers)
+      : units_(units), workers_(workers) {
+    for (const Unit& unit : units) exchanges_.push_back(scheme.Open(unit, workers));
   }
 
   void Step(const ModelStep& step, const std::vector<std::vector<float>>& gradients) {
     calls_.assign(units_.size(), {});
-    messages_.assign(units_.size(), std::vector<Message>(kWorkers));
+    messages_.assign(units_.size(), std::vector<Message>(workers_));
     mean_.assign(FlatSize(units_), 0);
     for (size_t u = 0; u < units_.size(); ++u) StepOf(u, step, gradients);
   }
@@ -79,10 +82,10 @@ class Oracle {
                                  std::span(mean_).subspan(begin, units_[u].numel)));
       ExpectSameCalls(exchange.Calls(unit), calls_[u]);
       EXPECT_EQ(exchange.ElementsSent(unit), exchanges_[u]->ElementsSent());
-      for (const int w : step.info.ActiveWorkers(kWorkers)) {
+      for (const int w : step.info.ActiveWorkers(workers_)) {
         ASSERT_EQ(exchange.CopyMessage(unit, w), messages_[u][w].bytes) << w;
       }
-      for (int w = 0; w < kWorkers; ++w) {
+      for (int w = 0; w < workers_; ++w) {
         ASSERT_TRUE(test::SameBits(exchange.CopyResidual(unit, w), exchanges_[u]->Residual(w)))
             << w;
         const auto next = std::span(mean_).subspan(begin, units_[u].numel);
@@ -103,13 +106,13 @@ class Oracle {
     exchange.Begin({.info = step.info, .parameter = step.parameters[u]});
     bool first = true;
     while (const auto call = exchange.NextCall()) {
-      SentCall sent = {*call, std::vector<int64_t>(kWorkers)};
-      for (const int w : step.info.ActiveWorkers(kWorkers)) {
+      SentCall sent = {*call, std::vector<int64_t>(workers_)};
+      for (const int w : step.info.ActiveWorkers(workers_)) {
         const auto gradient = std::span(gradients[w]).subspan(unit.offset, unit.numel);
         messages_[u][w] = exchange.Encode(w, first ? gradient : std::span<const float>());
         sent.bytes[w] = messages_[u][w].size();
       }
-      for (const int w : step.info.ActiveWorkers(kWorkers))
+      for (const int w : step.info.ActiveWorkers(workers_))
         exchange.Accumulate(w, messages_[u][w].bytes);
       exchange.FinishCall();
       calls_[u].push_back(sent);
@@ -139,6 +142,7 @@ class Oracle {
   }
 
   std::vector<Unit> units_;
+  int workers_;
   std::vector<std::unique_ptr<Exchange>> exchanges_;
   std::vector<std::vector<SentCall>> calls_;
   std::vector<std::vector<Message>> messages_;  // [unit][worker], of the last call
@@ -146,9 +150,9 @@ class Oracle {
 };
 
 std::unique_ptr<DeviceExchange> Open(test::Device& device, const Scheme& scheme,
-                                     std::span<const Unit> units) {
+                                     std::span<const Unit> units, int workers = kWorkers) {
   std::string why;
-  auto exchange = test::OpenExchange(device, scheme, units, kWorkers, &why);
+  auto exchange = test::OpenExchange(device, scheme, units, workers, &why);
   EXPECT_NE(exchange, nullptr) << why;
   return exchange;
 }
@@ -160,8 +164,8 @@ void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps =
   std::vector<double> some = one.parameters;
   if (some.empty()) some = {scheme->Parameter().fallback};
   test::OnDevice([&](test::Device& device) {
-    Oracle oracle(*scheme, units);
-    const auto exchange = Open(device, *scheme, units);
+    Oracle oracle(*scheme, units, one.workers);
+    const auto exchange = Open(device, *scheme, units, one.workers);
     ASSERT_NE(exchange, nullptr);
     for (int64_t step = 0; step < steps; ++step) {
       std::vector<double> parameters;
@@ -169,9 +173,9 @@ void ExpectSame(const Case& one, const std::vector<Unit>& units, int64_t steps =
         parameters.push_back(some[(u + step / 2) % some.size()]);
       }
       ModelStep at = {.info = {.seed = 7, .step = step}, .parameters = parameters};
-      if (step % 3 == 1) at.info.active_workers = {0, 2};
-      if (step == 4) at.info.active_workers = {1};
-      const auto gradients = Gradients(units, step);
+      if (step % 3 == 1 && one.workers > 2) at.info.active_workers = {0, 2};
+      if (step == 4 && one.workers > 1) at.info.active_workers = {1};
+      const auto gradients = Gradients(units, step, one.workers);
       oracle.Step(at, gradients);
       oracle.ExpectSame(*exchange, at, test::RunStep(*exchange, at, gradients));
       if (step != 2) continue;
@@ -298,6 +302,17 @@ TEST(CudaExchange, CosinesAreTheCpus) {
   ExpectSame({"dct:memory=momentum", true, densities}, Units(9000));
 }
 
+TEST(CudaExchange, TablesThatAllShareAreTheCpus) {
+  for (const bool feedback : {false, true}) {
+    for (const char* name :
+         {"thc", "thc:block=64", "thc:block=1,bits=2", "thc:block=8192,bits=3,granularity=255",
+          "thc:sums=server", "thc:sums=server,bits=1,block=16"}) {
+      ExpectSame({name, feedback}, Units(9000));
+    }
+    ExpectSame({"thc", feedback}, Units(70000), 3);
+  }
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -314,7 +329,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16",
-                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct"}) {
+                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct", "thc"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -334,7 +349,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc", "fft", "eden", "dct"}) {
+                           "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -361,7 +376,7 @@ TEST(CudaExchange, WhatIsTooLargeForATransformIsNamed) {
   const std::vector<Unit> units = Units(9000);
   auto gradients = Gradients(units, 1);
   gradients[1][units[4].offset + 8999] = -0x1.8p100f;
-  for (const char* name : {"fft", "eden", "dct"}) {
+  for (const char* name : {"fft", "eden", "dct", "thc"}) {
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
     test::OnDevice([&](test::Device& device) {
@@ -408,6 +423,7 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"fft+rbf:range=ema", "rbf"},
              {"eden:block=16384", "block=16384"},
              {"eden:rotation=own", "rotation=own"},
+             {"thc:block=16384", "block=16384"},
              {"dct:chunk=128", "chunk=128"},
              {"dct+fp16", "dct+fp16"},
              {"topk:where=after-mean", "topk"},

@@ -99,7 +99,7 @@ struct Case {
 struct Step {
   Counts encode, decode;
   WorkList encode_work, decode_work;
-  bool low_rank = false;  // Finish() makes the later calls, too
+  bool together = false;  // Finish() encodes, too
 };
 
 // `gradient`(step, worker) returns the gradient of all units.
@@ -139,7 +139,7 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
     JoinWork(encode, counted.encode_work);
     JoinWork(decode, counted.decode_work);
   }
-  counted.low_rank = dynamic_cast<const PowerSgdScheme*>(scheme.get()) != nullptr;
+  counted.together = dynamic_cast<const CodecScheme*>(scheme.get()) == nullptr;
   return counted;
 }
 
@@ -159,7 +159,7 @@ void ExpectCharged(const Case& one) {
   const int64_t flat = units.back().offset + units.back().numel;
   const Step step = LastStep(one, units, kWorkers, 3,
                              [&](int64_t i, int w) { return test::Normals(flat, 10 * i + w); });
-  if (step.low_rank) {
+  if (step.together) {
     EXPECT_EQ(step.encode.launches + step.decode.launches,
               Launches(step.encode_work) + Launches(step.decode_work))
         << Text(step.encode_work) << "; " << Text(step.decode_work);
@@ -216,6 +216,12 @@ TEST(CudaWork, TransformsLaunchWhatIsCharged) {
 }
 
 TEST(CudaWork, LowRankLaunchesWhatIsCharged) { ExpectCharged({"powersgd", true, 4}); }
+
+TEST(CudaWork, SharedTablesLaunchWhatIsCharged) {
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"thc", "thc:sums=server"}) ExpectCharged({name, feedback});
+  }
+}
 
 // The units' sizes fill many tiles and samples, and one fills none.
 const std::vector<Unit>& Layers() {
@@ -277,7 +283,7 @@ void ExpectBytes(const Case& one, int workers) {
     PrintRow(one, part, static_cast<double>(counted), charged);
     EXPECT_NEAR(charged / static_cast<double>(counted), 1, tolerance) << part;
   };
-  if (step.low_rank) {
+  if (step.together) {
     expect("both", step.encode.bytes + step.decode.bytes,
            BytesOf(step.encode_work) + BytesOf(step.decode_work));
     return;
@@ -308,6 +314,7 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
     for (const double bits : {1, 4}) ExpectBytes({"eden", feedback, bits}, 2);
     for (const double density : {0.0078125, 0.1}) ExpectBytes({"dct", feedback, density}, 2);
     for (const double rank : {1, 4, 8}) ExpectBytes({"powersgd", feedback, rank}, 1);
+    for (const char* name : {"thc", "thc:sums=server"}) ExpectBytes({name, feedback}, 1);
   }
   ExpectBytes({"terngrad", false}, 2);
   for (const char* name : {"dgc", "dgc+qsgd", "topk:memory=momentum", "qsgd:memory=momentum"}) {

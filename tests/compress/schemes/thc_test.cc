@@ -86,7 +86,7 @@ TEST(ThcTable, RoundsWithoutBias) {
     const double clamped = std::clamp<double>(number, -table.bound(), table.bound());
     for (uint32_t draw = 0; draw < 1u << cpu::kDrawBits; ++draw) {
       const double value =
-          (table.entries()[table.Rounded(number, draw)] - table.points() / 2.0) * unit;
+          (table.entries()[table.rules().Rounded(number, draw)] - table.points() / 2.0) * unit;
       sum += value;
       squares += (value - number) * (value - number);
     }
@@ -124,7 +124,8 @@ TEST(Thc, EqualsARoundOfAnotherProgram) {
     rotation.Forward(rotated, 0, static_cast<float>(1 / norm), rotated);
     for (int i = 0; i < kNumel; ++i) {
       const auto draw = static_cast<uint32_t>(draws[w][i] * (1 << cpu::kDrawBits));
-      const uint8_t code = table.Rounded(rotated[i] * static_cast<float>(std::sqrt(8)), draw);
+      const uint8_t code =
+          table.rules().Rounded(rotated[i] * static_cast<float>(std::sqrt(8)), draw);
       EXPECT_EQ(code, codes[w][i]) << w << " " << i;
       total[i] += table.entries()[code];
     }

@@ -120,10 +120,12 @@ BackendReport ExpectSame(const Case& what,
 
 TEST(DeviceTraining, SchemesGiveTheBitsOfTheHost) {
   for (const char* scheme :
-       {"topk", "randomk", "qsgd", "sign", "dense", "topk+fp16", "fft", "eden", "dct"}) {
+       {"topk", "randomk", "qsgd", "sign", "dense", "topk+fp16", "fft", "eden", "dct", "thc"}) {
     Case what{.scheme = scheme};
     if (what.scheme == "qsgd" || what.scheme == "eden") what.parameter = 4;
-    if (what.scheme == "dense" || what.scheme == "sign") what.parameter = 1;
+    if (what.scheme == "dense" || what.scheme == "sign" || what.scheme == "thc") {
+      what.parameter = 1;
+    }
     const BackendReport report = ExpectSame(what);
     EXPECT_EQ(report.compression, "on the device");
     EXPECT_EQ(report.steps, "a recording");

@@ -120,16 +120,18 @@ struct EdenRotate {
     auto& shared = block.shared();
     const RotationPiece piece = job.vectors.pieces[block.index()];
     const EdenUnit& unit = job.vectors.units[piece.unit];
-    Rotation::DrawSigns(block, shared.rotation, job.arrays.signs[piece.unit], piece);
+    Rotation::DrawSigns(block, shared.rotation, job.arrays.signs[piece.unit], piece.begin,
+                        piece.length());
     block.Sync();
     const float factor = EdenFactor(job, piece.unit) * job.vectors.factors[piece.log];
     const float* const values = job.arrays.values + unit.extent.offset + piece.begin;
     block.ForEachThread([&](int thread) {
       for (int i = thread; i < piece.length(); i += kThreads) {
-        shared.rotation.At(i) = Rotation::Flipped(shared.rotation, piece, i, values[i] * factor);
+        shared.rotation.At(i) =
+            Rotation::Flipped(shared.rotation, piece.begin, i, values[i] * factor);
       }
     });
-    Rotation::Transform(block, shared.rotation, piece.log);
+    Rotation::Transform(block, shared.rotation, 0, piece.length(), piece.log);
     typename Block::template PerThread<double> square;
     float* const rotated = job.rotated + unit.rotated + piece.begin;
     block.ForEachThread([&](int thread) {
@@ -315,7 +317,8 @@ struct EdenBack {
     auto& shared = block.shared();
     const RotationPiece piece = args.vectors.pieces[block.index()];
     const EdenUnit& unit = args.vectors.units[piece.unit];
-    Rotation::DrawSigns(block, shared.rotation, args.arrays.signs[piece.unit], piece);
+    Rotation::DrawSigns(block, shared.rotation, args.arrays.signs[piece.unit], piece.begin,
+                        piece.length());
     block.ForEachThread([&](int thread) {
       for (int i = thread; i < piece.length(); i += kThreads) shared.rotation.At(i) = 0;
     });
@@ -324,11 +327,11 @@ struct EdenBack {
     block.ForEachThread([&](int thread) {
       for (int i = thread; i < piece.length(); i += kThreads) shared.rotation.At(i) *= factor;
     });
-    Rotation::Transform(block, shared.rotation, piece.log);
+    Rotation::Transform(block, shared.rotation, 0, piece.length(), piece.log);
     float* const out = args.arrays.out + unit.extent.offset + piece.begin;
     block.ForEachThread([&](int thread) {
       for (int i = thread; i < piece.length(); i += kThreads) {
-        const float x = Rotation::Flipped(shared.rotation, piece, i, shared.rotation.At(i));
+        const float x = Rotation::Flipped(shared.rotation, piece.begin, i, shared.rotation.At(i));
         out[i] = kSubtract ? out[i] - (0.0f + x) : (0.0f + x) / args.arrays.divisor;
       }
     });

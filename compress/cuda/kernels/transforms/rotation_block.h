@@ -14,8 +14,9 @@
 namespace legacy::cuda {
 
 inline constexpr int kRotationLog = 13;  // logarithm of the largest piece, limit of shared memory
-inline constexpr int kSignWord = 32;     // signs of a draw
-inline constexpr int kSignDraws = 128;   // signs of a block of draws
+inline constexpr int64_t kRotationWindow = int64_t{1} << kRotationLog;
+inline constexpr int kSignWord = 32;    // signs of a draw
+inline constexpr int kSignDraws = 128;  // signs of a block of draws
 
 // A part of a unit's vector that is transformed at once.
 struct RotationPiece {
@@ -25,6 +26,19 @@ struct RotationPiece {
 
   constexpr int length() const { return 1 << log; }
 };
+
+// Calls body(first, length, log) for the pieces of `length` neighbours of a vector that is rotated
+// in blocks of 2^block_log: first for all whole blocks at once, then for each piece of the rest.
+template <class Body>
+LEGACY_DEVICE void ForRotatedParts(int length, int block_log, Body body) {
+  int first = length >> block_log << block_log;
+  if (first > 0) body(0, first, block_log);
+  for (int log = block_log - 1; log >= 0; --log) {
+    if ((length >> log & 1) == 0) continue;
+    body(first, 1 << log, log);
+    first += 1 << log;
+  }
+}
 
 template <int kThreads>
 struct RotationBlock {
@@ -39,52 +53,55 @@ struct RotationBlock {
     LEGACY_DEVICE float& At(int i) { return values[i + i / kPadding]; }
   };
 
-  // Draws the signs of a piece; the caller synchronises threads.
+  // Draws the signs of the elements from `begin` on, which do not begin a new block of draws in
+  // between unless `begin` does; the caller synchronises threads.
   template <class Block>
   static LEGACY_DEVICE void DrawSigns(Block& block, Shared& shared, const StreamKey& stream,
-                                      const RotationPiece& piece) {
+                                      int64_t begin, int length) {
     block.ForEachThread([&](int thread) {
-      const int blocks = (piece.length() + kSignDraws - 1) / kSignDraws;
+      const int blocks = (length + kSignDraws - 1) / kSignDraws;
       for (int b = thread; b < blocks; b += kThreads) {
-        const auto draws = StreamBlock(stream, static_cast<uint64_t>(piece.begin / kSignDraws + b));
+        const auto draws = StreamBlock(stream, static_cast<uint64_t>(begin / kSignDraws + b));
         LEGACY_UNROLL
         for (int i = 0; i < 4; ++i) shared.signs[b * 4 + i] = draws[i];
       }
     });
   }
-  // Returns x with the sign that element i of the piece gets.
-  static LEGACY_DEVICE float Flipped(const Shared& shared, const RotationPiece& piece, int i,
-                                     float x) {
-    const auto at = static_cast<int>(piece.begin % kSignDraws) + i;
+  // Returns x with the sign that element begin + i gets.
+  static LEGACY_DEVICE float Flipped(const Shared& shared, int64_t begin, int i, float x) {
+    const auto at = static_cast<int>(begin % kSignDraws) + i;
     const uint32_t sign = shared.signs[at / kSignWord] >> at % kSignWord << 31;
     return std::bit_cast<float>(std::bit_cast<uint32_t>(x) ^ sign);
   }
 
-  // Transforms the piece's values in place, without the factor. Synchronises threads before and
-  // after.
+  // Transforms pieces of 2^log values in place, `length` values from `first` on, without the
+  // factor. Synchronises threads before and after.
   template <class Block>
-  static LEGACY_DEVICE void Transform(Block& block, Shared& shared, int log) {
+  static LEGACY_DEVICE void Transform(Block& block, Shared& shared, int first, int length,
+                                      int log) {
     block.Sync();
     int done = 0;
-    for (; log - done >= kStages; done += kStages) Pass<kStages>(block, shared, log, done);
-    if (log - done == 3) Pass<3>(block, shared, log, done);
-    if (log - done == 2) Pass<2>(block, shared, log, done);
-    if (log - done == 1) Pass<1>(block, shared, log, done);
+    for (; log - done >= kStages; done += kStages) {
+      Pass<kStages>(block, shared, first, length, done);
+    }
+    if (log - done == 3) Pass<3>(block, shared, first, length, done);
+    if (log - done == 2) Pass<2>(block, shared, first, length, done);
+    if (log - done == 1) Pass<1>(block, shared, first, length, done);
   }
 
  private:
   // Computes the stages of distances 2^done to 2^(done + stages - 1).
   template <int stages, class Block>
-  static LEGACY_DEVICE void Pass(Block& block, Shared& shared, int log, int done) {
+  static LEGACY_DEVICE void Pass(Block& block, Shared& shared, int first, int length, int done) {
     constexpr int kHeld = 1 << stages;
     block.ForEachThread([&](int thread) {
-      const int groups = 1 << (log - stages);
+      const int groups = length >> stages;
       for (int g = thread; g < groups; g += kThreads) {
         const int low = g & ((1 << done) - 1);
-        const int first = (g - low) * kHeld + low;
+        const int at = first + (g - low) * kHeld + low;
         std::array<float, kHeld> held;
         LEGACY_UNROLL
-        for (int i = 0; i < kHeld; ++i) held[i] = shared.At(first + (i << done));
+        for (int i = 0; i < kHeld; ++i) held[i] = shared.At(at + (i << done));
         LEGACY_UNROLL
         for (int distance = 1; distance < kHeld; distance *= 2) {
           LEGACY_UNROLL
@@ -96,7 +113,7 @@ struct RotationBlock {
           }
         }
         LEGACY_UNROLL
-        for (int i = 0; i < kHeld; ++i) shared.At(first + (i << done)) = held[i];
+        for (int i = 0; i < kHeld; ++i) shared.At(at + (i << done)) = held[i];
       }
     });
     block.Sync();

@@ -6,6 +6,7 @@
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
 #include "compress/cuda/kernels/transforms/powersgd_kernels.h"
 #include "compress/cuda/kernels/transforms/spectrum_kernels.h"
+#include "compress/cuda/kernels/transforms/thc_kernels.h"
 
 namespace legacy::cuda {
 
@@ -26,6 +27,11 @@ template void LaunchEdenSubtract(StreamDevice&, const EdenTable&, const EdenVect
                                  const EdenReadArrays&);
 template void LaunchEdenDecode(StreamDevice&, const EdenTable&, const EdenVectors&,
                                const EdenReadArrays&);
+template void LaunchThcNorms(StreamDevice&, const ThcUnitTable&, const ThcVectors&, const float*,
+                             double*, double*, uint32_t*);
+template void LaunchThcEncode(StreamDevice&, const ThcUnitTable&, const ThcJob&);
+template void LaunchThcDecode(StreamDevice&, const ThcUnitTable&, const ThcVectors&,
+                              const ThcReadArrays&);
 template void LaunchOrthonormalise(StreamDevice&, const Basis*, int64_t, float*, double*);
 template void StreamDevice::Launch<WriteHeaders>(int64_t, const WriteHeaders::Args&);
 template void StreamDevice::Launch<Compensate>(int64_t, const Compensate::Args&);
