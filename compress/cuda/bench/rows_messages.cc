@@ -3,6 +3,7 @@
 
 #include "compress/cuda/bench/setup.h"
 #include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/hop_kernels.h"
 #include "compress/cuda/kernels/coding/quantise_kernels.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"
 #include "compress/cuda/kernels/coding/write_message_kernels.h"
@@ -19,6 +20,8 @@ constexpr QuantiserSetting kFloat16 = {.kind = QuantiserKind::kFloat16};
 // The settings that publications use most often.
 constexpr QuantiserSetting kQsgd = {.kind = QuantiserKind::kQsgd, .bits = 4, .bucket = 512};
 constexpr QuantiserSetting kMaxMin = {.kind = QuantiserKind::kMaxMin, .bits = 4, .bucket = 1024};
+constexpr QuantiserSetting kMx = {
+    .kind = QuantiserKind::kMx, .bits = 8, .bucket = 32, .format = ElementFormat::kE4M3};
 constexpr QuantiserSetting kUniform = {.kind = QuantiserKind::kUniform, .bits = 8};
 constexpr QuantiserSetting kTernGrad = {.kind = QuantiserKind::kTernGrad};
 constexpr QuantiserSetting kNatural = {.kind = QuantiserKind::kNatural, .bits = 9};
@@ -99,6 +102,35 @@ Work Decode(const Case& c, uint32_t seed, Arena& arena) {
 template <const QuantiserSetting& setting>
 double DecodeBytes(const Case& c) {
   return Floats<2>(c) + SegmentBytes<setting>(c);
+}
+
+// A hop of a sum: the segments of another worker are decoded, values are added, and the sums are
+// encoded again.
+template <const QuantiserSetting& setting>
+Work AddHop(const Case& c, uint32_t seed, Arena& arena) {
+  const Segmented from(setting, c, seed, arena), to(setting, c, seed, arena);
+  float* const own = Input(c, seed, arena);
+  const cuda::QuantiseArrays first = {.values = own, .out = from.segments, .draws = from.draws};
+  StreamDevice now(nullptr);
+  cuda::LaunchQuantise(now, LayOutQuantise(from, first, arena), *from.table);
+  std::vector<cuda::HopPart> parts;
+  int64_t segment = 0;
+  for (const int64_t length : c.lengths) {
+    const int64_t scales = cuda::ScalesOf(setting, length) * cuda::ScaleBytes(setting);
+    parts.push_back(
+        {.input = cuda::HopInput::kSum, .in = {.scales = segment, .codes = segment + scales}});
+    segment += (cuda::SegmentBytes(setting, length) + 3) / 4 * 4;
+  }
+  const cuda::HopArrays arrays = {.sums = from.segments,
+                                  .parts = arena.NewCopy(parts),
+                                  .own = own,
+                                  .out = to.segments,
+                                  .draws = to.draws};
+  return Runs([=](StreamDevice device) { cuda::LaunchHops(device, *to.table, to.parts, arrays); });
+}
+template <const QuantiserSetting& setting>
+double HopBytes(const Case& c) {
+  return Floats<1>(c) + 2 * SegmentBytes<setting>(c);
 }
 
 // -------------------------------------------------------------------------------------------------
@@ -215,6 +247,8 @@ std::vector<Row> MessageRows() {
           DecodeRow<kFloat32>("fp32.decode"),
           EncodeRow<kFloat16>("fp16.encode"),
           DecodeRow<kFloat16>("fp16.decode"),
+          {"maxmin.hop", nullptr, nullptr, false, HopBytes<kMaxMin>, AddHop<kMaxMin>},
+          {"mx.hop", nullptr, nullptr, false, HopBytes<kMx>, AddHop<kMx>},
           {"messages.write", nullptr, nullptr, true, MessageBytes, WriteMessages},
           {"messages.read", nullptr, nullptr, true, MessageBytes, ReadMessages}};
 }

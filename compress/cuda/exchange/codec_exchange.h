@@ -3,6 +3,7 @@
 // (message_group.h), which has one set of launches per worker:
 //
 //   WholeGroup    all values; a group for each quantiser setting in use
+//   HopGroup      all values, whose sums every hop encodes again; likewise
 //   SharedGroup   values at positions that all workers draw alike
 //   ListGroup     positions and values that each worker selects
 //   SpectrumGroup positions and values of bins that each worker selects in the units' spectra
@@ -24,6 +25,7 @@
 #include "compress/cuda/exchange/codec_plan.h"
 #include "compress/cuda/exchange/dct_group.h"
 #include "compress/cuda/exchange/eden_group.h"
+#include "compress/cuda/exchange/hop_group.h"
 #include "compress/cuda/exchange/list_group.h"
 #include "compress/cuda/exchange/sampled_selector.h"
 #include "compress/cuda/exchange/shared_group.h"
@@ -80,6 +82,9 @@ class CodecDeviceExchange : public DeviceExchange {
             .unit = units_[unit],
             .parameter = parameters_[unit],
             .active_workers = static_cast<int>(active_workers_.size()),
+            .summing = whole_[unit] ? Summing::kPlain : summing_,
+            .slice = slice_,
+            .workers = workers_,
             .memory = MemoryOf(memory_, whole_[unit])};
   }
   // Returns the number of values in all messages together, if lengths are sent.
@@ -94,6 +99,8 @@ class CodecDeviceExchange : public DeviceExchange {
   std::shared_ptr<const Codec> codec_;
   std::vector<std::shared_ptr<const Codec>> codecs_;  // of each unit (Codec::ForUnit)
   MemoryOptions memory_;
+  Summing summing_;
+  int64_t slice_;
   std::vector<Unit> units_;
   int workers_;
   CodecPlanner planner_;
@@ -117,9 +124,11 @@ CodecDeviceExchange<Device>::CodecDeviceExchange(Device device, const CodecSchem
     : on_(std::move(device)),
       codec_(scheme.codec()),
       memory_(scheme.options().memory),
+      summing_(scheme.options().summing),
+      slice_(scheme.options().slice),
       units_(units.begin(), units.end()),
       workers_(workers),
-      planner_(*codec_, memory_),
+      planner_(*codec_, memory_, summing_),
       faults_(workers) {
   std::vector<Extent> extents;
   for (const Unit& unit : units_) {
@@ -231,8 +240,13 @@ void CodecDeviceExchange<Device>::MakeGroups() {
   members_.assign(units_.size(), {});
   const CodecPlan plan = planner_.Plan(units_, whole_, parameters_);
   for (const auto& [format, planned] : plan.whole) {
-    AddGroup(std::make_unique<WholeGroup<Device>>(on_, faults_, format, planned.units, workers_),
-             planned.numbers);
+    std::unique_ptr<MessageGroup<Device>> group;
+    if (format.hops) {
+      group = std::make_unique<HopGroup<Device>>(on_, faults_, format, planned.units, workers_);
+    } else {
+      group = std::make_unique<WholeGroup<Device>>(on_, faults_, format, planned.units, workers_);
+    }
+    AddGroup(std::move(group), planned.numbers);
   }
   if (plan.selected.units.empty()) return;
   AddGroup(SelectedGroup(plan.selected), plan.selected.numbers);
@@ -299,7 +313,7 @@ std::unique_ptr<Selector<Device>> CodecDeviceExchange<Device>::MakeSelector(
 // it themselves.
 template <class Device>
 bool CodecDeviceExchange<Device>::SumsFirst() const {
-  if (planner_.fft() || planner_.eden() || planner_.dct()) return true;
+  if (planner_.fft() || planner_.eden() || planner_.dct() || HopOrderOf(summing_)) return true;
   if (planner_.sparse() == nullptr) return false;
   const SparsifierKind kind = planner_.sparse()->sparsifier().Setting()->kind;
   return kind == SparsifierKind::kRandomK || kind == SparsifierKind::kSampled;

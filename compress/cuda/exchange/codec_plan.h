@@ -38,7 +38,6 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   const auto lacks = [](const std::string& what) { return what + " has no kernels"; };
   if (options.summing == Summing::kRequantise) return lacks("reduction=requantise");
   if (options.summing == Summing::kHops) return lacks("reduction=hop");
-  if (HopOrderOf(options.summing)) return lacks("a reduction that encodes sums at every hop");
   if (const auto* eden = dynamic_cast<const EdenCodec*>(&codec)) {
     if (eden->rotation() == EdenRotation::kOwn) return lacks("rotation=own");
     return EdenTable::LacksKernels(eden->block());
@@ -65,19 +64,24 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   }
   const auto setting = quantiser->Setting(quantiser->Parameter().fallback);
   if (!setting) return lacks("quantiser " + std::string(quantiser->Name()) + " with these options");
+  if (HopOrderOf(options.summing) && setting->bucket > kTile) {
+    return lacks("a reduction that encodes sums at every hop, in buckets of more than " +
+                 std::to_string(kTile) + " values,");
+  }
   return {};
 }
 
 // Plans the steps of a codec that has kernels.
 class CodecPlanner {
  public:
-  CodecPlanner(const Codec& codec, MemoryOptions memory)
+  CodecPlanner(const Codec& codec, MemoryOptions memory, Summing summing)
       : alone_(dynamic_cast<const QuantiserCodec*>(&codec)),
         sparse_(dynamic_cast<const SparseCodec*>(&codec)),
         fft_(dynamic_cast<const FftCodec*>(&codec)),
         eden_(dynamic_cast<const EdenCodec*>(&codec)),
         dct_(dynamic_cast<const DctCodec*>(&codec)),
-        memory_(memory) {}
+        memory_(memory),
+        hops_(HopOrderOf(summing)) {}
 
   const SparseCodec* sparse() const { return sparse_; }
   const FftCodec* fft() const { return fft_; }
@@ -105,7 +109,8 @@ class CodecPlanner {
       if (whole[u]) {
         Add(plan, {.keeps = keeps}, static_cast<int>(u), unit);
       } else if (alone_ != nullptr) {
-        Add(plan, {CodecId::kDense, quantiser().Type(), *quantiser().Setting(parameter), keeps},
+        Add(plan,
+            {CodecId::kDense, quantiser().Type(), *quantiser().Setting(parameter), keeps, hops_},
             static_cast<int>(u), unit);
       } else if (sparse_ != nullptr && count == numel &&
                  sparse_->sparsifier().Traits().fixed_count) {
@@ -141,6 +146,7 @@ class CodecPlanner {
   const EdenCodec* eden_;        // or:
   const DctCodec* dct_;
   MemoryOptions memory_;
+  std::optional<HopOrder> hops_;
 };
 
 }  // namespace legacy::cuda

@@ -23,6 +23,7 @@ enum class FaultKind : uint8_t {
   kLargest,         // bits of the largest |x|, which must not exceed the limit of transforms
   kMessage,         // MessageFault bits
   kSegment,         // not 0 if there are values that no encoder writes
+  kSum,             // not 0 if a sum that is encoded again has NaN or infinity
 };
 
 // Workers are counted by slots, which number the step's active workers in ascending order.
@@ -84,6 +85,9 @@ class Faults {
       throw Error("message" + whose + ": " +
                   (kind == FaultKind::kSegment ? "a value that no encoder writes"
                                                : "fault " + std::to_string(number)));
+    }
+    if (kind == FaultKind::kSum) {
+      throw Error("sum of unit " + std::to_string(unit), "NaN or infinity", "finite numbers");
     }
     if (kind == FaultKind::kLargest && number < cpu::kInfinityKey) {
       throw Error("gradient" + whose + ", largest magnitude",

@@ -68,7 +68,7 @@ class KeptExchange : public DeviceExchange {
   int64_t stride() const { return stride_; }
   float* values() const { return values_.data(); }
   // Returns the slot of the worker that encodes now.
-  int NextSlot(int worker) {
+  int NextSlot([[maybe_unused]] int worker) {
     assert(worker == active_[encoded_]);
     return encoded_++;
   }

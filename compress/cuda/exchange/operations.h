@@ -13,6 +13,7 @@
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/workspace.h"
 #include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/hop_kernels.h"
 #include "compress/cuda/kernels/coding/quantise_kernels.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"
 #include "compress/cuda/kernels/coding/write_message_kernels.h"
@@ -155,6 +156,12 @@ class Operations {
   }
   void DequantiseAdd(const DeviceQuantiser<Device>& table, const DequantiseArrays& arrays) {
     LaunchDequantise(device_, MakeDequantiseJob(*table, table.view(), arrays), *table);
+  }
+  void AddHops(const DeviceQuantiser<Device>& table, const HopArrays& arrays) {
+    LaunchHops(device_, *table, table.view(), arrays);
+  }
+  void ClearOutside(const Segmented& table, const Extent* kept, float* values) {
+    LaunchClearOutside(device_, *table, table.view(), kept, values);
   }
   void WriteMessages(const DeviceMessages<Device>& table, const uint32_t* positions,
                      const std::byte* values, std::byte* out) {

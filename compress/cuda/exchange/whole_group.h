@@ -2,12 +2,14 @@
 // sparsifiers that select everything.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "compress/cuda/exchange/faults.h"
 #include "compress/cuda/exchange/message_group.h"
 #include "compress/cuda/exchange/whole_messages.h"
+#include "compress/exchange.h"
 
 namespace legacy::cuda {
 
@@ -15,10 +17,27 @@ struct WholeFormat {
   CodecId codec = CodecId::kDense;
   ValueType type = ValueType::kFloat32;
   QuantiserSetting setting = {.kind = QuantiserKind::kFloat32};
-  bool keeps = false;  // keeps quantisation errors in the residual
+  bool keeps = false;                           // keeps quantisation errors in the residual
+  std::optional<HopOrder> hops = std::nullopt;  // the order of sums that are encoded again
 
   bool operator==(const WholeFormat&) const = default;
 };
+
+// Returns the messages of units in that format.
+inline std::vector<WholeUnit> WholeUnitsOf(const WholeFormat& format,
+                                           const std::vector<GroupUnit>& units) {
+  std::vector<WholeUnit> whole;
+  for (const GroupUnit& unit : units) {
+    const auto numel = static_cast<uint32_t>(unit.extent.length);
+    whole.push_back({{.codec = static_cast<uint8_t>(format.codec),
+                      .values = format.type,
+                      .unit = unit.id,
+                      .numel = numel,
+                      .count = numel},
+                     unit.extent});
+  }
+  return whole;
+}
 
 template <class Device>
 class WholeGroup : public MessageGroup<Device> {
@@ -31,7 +50,7 @@ class WholeGroup : public MessageGroup<Device> {
         non_finite_(faults.Add(FaultKind::kNonFinite, IdsOf(units))),
         malformed_(faults.Add(FaultKind::kSegment, IdsOf(units))),
         draws_(units),
-        messages_(on, format.setting, UnitsOf(format, units), workers) {
+        messages_(on, format.setting, WholeUnitsOf(format, units), workers) {
     for (const GroupUnit& unit : units) counts_.push_back(unit.extent.length);
   }
 
@@ -53,21 +72,6 @@ class WholeGroup : public MessageGroup<Device> {
   Bytes CopyMessage(int unit, int slot) override { return messages_.CopyMessage(unit, slot); }
 
  private:
-  static std::vector<WholeUnit> UnitsOf(const WholeFormat& format,
-                                        const std::vector<GroupUnit>& units) {
-    std::vector<WholeUnit> whole;
-    for (const GroupUnit& unit : units) {
-      const auto numel = static_cast<uint32_t>(unit.extent.length);
-      whole.push_back({{.codec = static_cast<uint8_t>(format.codec),
-                        .values = format.type,
-                        .unit = unit.id,
-                        .numel = numel,
-                        .count = numel},
-                       unit.extent});
-    }
-    return whole;
-  }
-
   Operations<Device>& on_;
   Faults<Device>& faults_;
   bool keeps_;

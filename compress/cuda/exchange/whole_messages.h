@@ -29,6 +29,7 @@ class WholeMessages {
       const int64_t header = HeaderBytes(unit.header.values);
       const int64_t length = header + SegmentBytes(setting, unit.extent.length);
       segments.push_back({unit.extent, stride_ + header});
+      segments_.push_back(stride_ + header);
       extents_.push_back({stride_, length});
       stride_ += MessageTable::Room(length);
     }
@@ -59,6 +60,9 @@ class WholeMessages {
   }
 
   int64_t MessageBytes(int unit) const { return extents_[unit].length; }
+  // Returns all messages, and the place of a segment among them.
+  const std::byte* data() const { return messages_.data(); }
+  int64_t SegmentOf(int unit, int slot) const { return slot * stride_ + segments_[unit]; }
   Bytes CopyMessage(int unit, int slot) {
     const Extent extent = extents_[unit];
     return messages_.Download(on_.device(), slot * stride_ + extent.offset, extent.length);
@@ -81,8 +85,9 @@ class WholeMessages {
 
   Operations<Device>& on_;
   DeviceQuantiser<Device> quantiser_;
-  std::vector<Extent> extents_;  // messages, in bytes from the slot's begin
-  int64_t stride_ = 0;           // bytes from a slot to the next
+  std::vector<Extent> extents_;    // messages, in bytes from the slot's begin
+  std::vector<int64_t> segments_;  // their segments
+  int64_t stride_ = 0;             // bytes from a slot to the next
   DeviceArray<Device, std::byte> messages_;
 };
 

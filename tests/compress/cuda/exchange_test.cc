@@ -114,6 +114,7 @@ class Oracle {
       }
       for (const int w : step.info.ActiveWorkers(workers_))
         exchange.Accumulate(w, messages_[u][w].bytes);
+      exchange.Complete(sent);
       exchange.FinishCall();
       calls_[u].push_back(sent);
       first = false;
@@ -128,6 +129,14 @@ class Oracle {
       EXPECT_EQ(got[r].reduction, expected[r].reduction);
       EXPECT_EQ(got[r].collective, expected[r].collective);
       EXPECT_EQ(got[r].root, expected[r].root);
+      EXPECT_EQ(got[r].pull, expected[r].pull);
+      EXPECT_EQ(got[r].blocks, expected[r].blocks);
+      ASSERT_EQ(got[r].hops.has_value(), expected[r].hops.has_value());
+      if (got[r].hops) {
+        EXPECT_EQ(got[r].hops->order, expected[r].hops->order);
+        EXPECT_EQ(got[r].hops->slices, expected[r].hops->slices);
+        ExpectSameWork(got[r].hops->work, expected[r].hops->work);
+      }
       ExpectSameWork(got[r].encode, expected[r].encode);
       ExpectSameWork(got[r].decode, expected[r].decode);
     }
@@ -313,6 +322,23 @@ TEST(CudaExchange, TablesThatAllShareAreTheCpus) {
   }
 }
 
+TEST(CudaExchange, SumsByHopsAreTheCpus) {
+  for (const char* order : {"ring", "butterfly"}) {
+    const std::string by = std::string("reduction=") + order;
+    for (const char* name :
+         {"mx:", "mx:format=e2m1,block=64,", "maxmin:", "maxmin:bits=2,min_numel=20,",
+          "qsgd:bucket=1024,", "qsgd:norm=l2,bits=8,"}) {
+      ExpectSame({name + by, false}, Units(9000));
+    }
+    ExpectSame({"maxmin:feedback=first," + by, true}, Units(9000));
+    ExpectSame({"mx:" + by, false}, Units(70000), 3);
+    for (const int workers : {1, 2, 4, 7}) {
+      ExpectSame({"maxmin:feedback=first," + by, true, {4}, workers}, Units(9000));
+      ExpectSame({"mx:" + by, false, {}, workers}, Units(9000));
+    }
+  }
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -329,7 +355,8 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16",
-                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct", "thc"}) {
+                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct", "thc",
+                           "maxmin:reduction=ring", "mx:reduction=butterfly"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -349,7 +376,8 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc"}) {
+                           "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc",
+                           "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -394,6 +422,26 @@ TEST(CudaExchange, WhatIsTooLargeForATransformIsNamed) {
   }
 }
 
+TEST(CudaExchange, SumsThatOverflowAreNamed) {
+  const std::vector<Unit> units = Units(9000);
+  auto gradients = Gradients(units, 1);
+  for (auto& gradient : gradients) gradient[units[4].offset + 77] = 3e38f;
+  for (const char* name : {"maxmin:reduction=ring", "mx:reduction=butterfly"}) {
+    const auto scheme = MakeScheme(name, {.error_feedback = false});
+    const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
+    test::OnDevice([&](test::Device& device) {
+      const auto exchange = Open(device, *scheme, units);
+      try {
+        test::RunStep(*exchange, {.parameters = parameters}, gradients);
+        FAIL();
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("sum of unit 4"), std::string::npos)
+            << error.what();
+      }
+    });
+  }
+}
+
 TEST(CudaExchange, RefusesWhatTheCpuRefuses) {
   const std::vector<Unit> units = Units(9000);
   test::OnDevice([&](test::Device& device) {
@@ -424,6 +472,7 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"eden:block=16384", "block=16384"},
              {"eden:rotation=own", "rotation=own"},
              {"thc:block=16384", "block=16384"},
+             {"maxmin:bucket=8192,reduction=ring", "4096"},
              {"dct:chunk=128", "chunk=128"},
              {"dct+fp16", "dct+fp16"},
              {"topk:where=after-mean", "topk"},

@@ -102,6 +102,13 @@ struct Step {
   bool together = false;  // Finish() encodes, too
 };
 
+// Returns the rounds in which all workers take a hop.
+int RoundsOf(HopOrder order, int workers) {
+  if (order == HopOrder::kRing) return workers - 1;
+  const int levels = std::countr_zero(static_cast<unsigned>(HopPieces(order, workers)));
+  return levels + (workers > 1 << levels ? 1 : 0);
+}
+
 // `gradient`(step, worker) returns the gradient of all units.
 template <class Gradient>
 Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int64_t steps,
@@ -135,6 +142,10 @@ Step LastStep(const Case& one, const std::vector<Unit>& units, int workers, int6
     for (const SentCall& sent : exchange->Calls(static_cast<int>(u))) {
       AddWork(sent.encode, encode);
       AddWork(sent.decode, decode);
+      if (!sent.hops) continue;
+      for (int round = 0; round < RoundsOf(sent.hops->order, workers); ++round) {
+        AddWork(sent.hops->work, decode);
+      }
     }
     JoinWork(encode, counted.encode_work);
     JoinWork(decode, counted.decode_work);
@@ -220,6 +231,15 @@ TEST(CudaWork, LowRankLaunchesWhatIsCharged) { ExpectCharged({"powersgd", true, 
 TEST(CudaWork, SharedTablesLaunchWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"thc", "thc:sums=server"}) ExpectCharged({name, feedback});
+  }
+}
+
+// A round of hops is a launch. Real workers encode what they send first; here each encodes all of
+// its message, and clears the residual of what does not travel.
+TEST(CudaWork, HopsLaunchWhatIsCharged) {
+  for (const char* name : {"mx:reduction=ring", "mx:reduction=butterfly", "maxmin:reduction=ring",
+                           "qsgd:reduction=butterfly"}) {
+    ExpectCharged({name, false});
   }
 }
 
@@ -321,6 +341,19 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
     ExpectBytes({name, true}, 2);
   }
   ExpectBytes({"randomk:memory=momentum", true}, 1);
+}
+
+// In a ring each round has all pieces, as hops are charged. In a butterfly a worker keeps sums in
+// fp32 besides, which are not counted here.
+TEST(CudaWork, HopsMoveWhatIsCharged) {
+  for (const char* name : {"mx:reduction=ring", "mx:format=e2m1,reduction=ring",
+                           "maxmin:reduction=ring", "qsgd:bits=8,reduction=ring"}) {
+    const Step step = LastStep({name, false}, Layers(), 4, 2, Gradient);
+    const auto counted = static_cast<double>(step.decode.bytes);
+    const double charged = BytesOf(step.decode_work);
+    PrintRow({name, false}, "hops", counted, charged);
+    EXPECT_NEAR(charged / counted, 1, kTolerance) << name;
+  }
 }
 
 TEST(CudaWork, MultiplyAddsAreWhatIsCharged) {

@@ -44,8 +44,10 @@ struct DequantiseArrays {
   int32_t workers = 1;
   float* sum = nullptr;  // sum[i] += decoded value, worker after worker; then sum[i] /= divisor
   float divisor = 1;
-  // Starts sums at 0 instead of at the contents of `sum`, which are then not read.
+  // Starts sums at `start` instead of at the contents of `sum`, which are then not read. To start
+  // at -0 leaves a decoded -0 as it is.
   bool overwrite = false;
+  float start = 0;
   // For each worker and unit, becomes 1 if a segment is malformed, which makes the sum meaningless;
   // otherwise unchanged. May be null. Detected are invalid scales, codes above the largest, codes
   // that contradict their scale, and padding. Not detected is what takes a count of all codes:

@@ -56,12 +56,20 @@ struct QuantiseTile {
   static LEGACY_DEVICE void Run(Block& block, const Args& args) {
     const QuantiseJob& job = args.job;
     const Tile tile = FindTile(job.parts.segments, block.index(), job.tile);
+    Encode(block, job, tile, [&](const RunOfTile& run, RunOfFloats& values) {
+      LoadInput(job.arrays, tile.offset + run.begin, run.count, values);
+    });
+  }
+
+  // Codes a tile. load(run, values) loads a thread's values, and zeros after them.
+  template <class Block, class Load>
+  static LEGACY_DEVICE void Encode(Block& block, const QuantiseJob& job, const Tile& tile,
+                                   Load load) {
     const QuantisedPart part = job.parts.parts[tile.segment];
     auto& shared = block.shared();
     Runs<Block> runs;
     block.ForEachThread([&](int thread) {
-      const RunOfTile run = RunOfTile::Of(tile, thread);
-      LoadInput(job.arrays, tile.offset + run.begin, run.count, runs[thread]);
+      load(RunOfTile::Of(tile, thread), runs[thread]);
       if constexpr (kScaled && Method::kMaxima > 0) {
         if (thread < kMostBuckets) {
           LEGACY_UNROLL
