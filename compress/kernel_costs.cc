@@ -14,6 +14,9 @@ namespace {
 constexpr KernelCost kCosts[] = {
     {"accumulate", 1, 12, "reads two vectors, writes their sum"},
     {"bitmap.decode", 3, 0.25, "for each position: counts the bits, and reads them again"},
+    {"blocks.norm", 1, 4, "reads the values, and sums the squares of each block"},
+    {"blocks.select", 1, 12,
+     "for each block: reads its square, and writes its place among those that are sent"},
     {"cast.decode", 1, 6, "reads fp16, writes the mean"},
     {"cast.encode", 1, 6, "reads fp32, writes fp16"},
     {"clip", 4, 12, "computes the norm of the whole gradient, then reads and writes it"},

@@ -62,10 +62,7 @@ std::optional<int64_t> BlocksCodec::MessageBytes(const Unit& unit, double densit
 
 WorkList BlocksCodec::EncodeWork(int64_t numel, const CodecContext& context) const {
   const BlockLayout layout = LayoutOf(numel, context.parameter);
-  WorkList work = {{"norm", numel}};
-  AddWork(TopKWork(layout.blocks), work);
-  AddWork(Work{"copy", layout.Values()}, work);
-  return work;
+  return {{"blocks.norm", numel}, {"blocks.select", layout.blocks}, {"copy", layout.Values()}};
 }
 
 WorkList BlocksCodec::DecodeWork(int64_t numel, double density) const {
@@ -187,7 +184,7 @@ std::vector<double> BlocksCodec::SquaredErrors(std::span<const float> values,
 }
 
 WorkList BlocksCodec::ErrorWork(int64_t numel, std::span<const double> densities) const {
-  return densities.empty() ? WorkList() : WorkList{{"norm", numel}};
+  return densities.empty() ? WorkList() : WorkList{{"blocks.norm", numel}};
 }
 
 CodecRow BlocksRow() {

@@ -11,6 +11,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : RotationRows()) all.push_back(row);
     for (const Row& row : CosineRows()) all.push_back(row);
     for (const Row& row : ThcRows()) all.push_back(row);
+    for (const Row& row : BlockRows()) all.push_back(row);
     for (const Row& row : LowRankRows()) all.push_back(row);
     return all;
   }();

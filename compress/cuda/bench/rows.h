@@ -53,6 +53,7 @@ std::vector<Row> SpectrumRows();
 std::vector<Row> RotationRows();
 std::vector<Row> CosineRows();
 std::vector<Row> ThcRows();
+std::vector<Row> BlockRows();
 std::vector<Row> LowRankRows();
 
 // "1e6" is one vector, or a matrix of as many elements for kernels that take matrices. "resnet50"

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "compress/cuda/exchange/codec_exchange.h"
+#include "compress/cuda/exchange/omnireduce_exchange.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
 #include "compress/cuda/exchange/thc_exchange.h"
 #include "compress/model_exchange.h"
 #include "compress/schemes/matrices/powersgd.h"
+#include "compress/schemes/sparse/omnireduce.h"
 #include "compress/schemes/thc.h"
 
 namespace legacy::cuda {
@@ -38,6 +40,12 @@ std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& sche
     *why = EdenTable::LacksKernels(thc->settings().block);
     if (!why->empty()) return nullptr;
     return std::make_unique<ThcDeviceExchange<Device>>(std::move(device), *thc, units, workers);
+  }
+  if (const auto* blocks = dynamic_cast<const OmniReduceScheme*>(&scheme)) {
+    *why = BlocksTable::LacksKernels(blocks->options().block);
+    if (!why->empty()) return nullptr;
+    return std::make_unique<OmniReduceDeviceExchange<Device>>(std::move(device), *blocks, units,
+                                                              workers);
   }
   *why = "scheme " + std::string(scheme.Name()) + " has no kernels";
   return nullptr;

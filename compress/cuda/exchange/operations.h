@@ -17,6 +17,7 @@
 #include "compress/cuda/kernels/coding/quantise_kernels.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"
 #include "compress/cuda/kernels/coding/write_message_kernels.h"
+#include "compress/cuda/kernels/selection/blocks_kernels.h"
 #include "compress/cuda/kernels/selection/dgc_kernels.h"
 #include "compress/cuda/kernels/selection/entries_kernels.h"
 #include "compress/cuda/kernels/selection/random_subset_kernels.h"
@@ -49,6 +50,8 @@ template <class Device>
 using DeviceDct = DeviceTable<Device, DctTable>;
 template <class Device>
 using DeviceEden = DeviceTable<Device, EdenTable>;
+template <class Device>
+using DeviceBlocks = DeviceTable<Device, BlocksTable>;
 template <class Device>
 using DeviceThc = DeviceTable<Device, ThcUnitTable>;
 
@@ -133,6 +136,12 @@ class Operations {
   }
   void DecodeEden(const DeviceEden<Device>& table, const EdenReadArrays& arrays) {
     LaunchEdenDecode(device_, *table, table.view(), arrays);
+  }
+  void EncodeBlocks(const DeviceBlocks<Device>& table, const BlocksArrays& arrays) {
+    LaunchBlocksEncode(device_, *table, table.view(), arrays);
+  }
+  void DecodeBlocks(const DeviceBlocks<Device>& table, const BlocksReadArrays& arrays) {
+    LaunchBlocksDecode(device_, *table, table.view(), arrays);
   }
   // `squares` and `largest` are those of one worker.
   void ThcNorms(const DeviceThc<Device>& table, const float* values, double* squares,

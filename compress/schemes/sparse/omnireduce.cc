@@ -12,61 +12,44 @@ namespace {
 
 constexpr int64_t kMostSlots = 1 << 20;
 
-class OmniReduceScheme : public Scheme {
- public:
-  explicit OmniReduceScheme(const OmniReduceOptions& options) : options_(options) {}
-  std::string_view Name() const override { return "omnireduce"; }
-  const ParameterSpec& Parameter() const override {
-    static const ParameterSpec spec = [] {
-      ParameterSpec density = DensityParameter();
-      density.help = "fraction of the blocks that is sent; 1: all that are not zero";
-      return density;
-    }();
-    return spec;
-  }
-  SchemeTraits Traits() const override { return {.residual_decay = options_.residual_decay}; }
-  int64_t ElementsSent(const Unit& unit, double density) const override {
-    return std::min(unit.numel, LayoutOf(unit.numel, density).Values());
-  }
-  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
-  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
-                                                        int active_workers,
-                                                        const LinkEstimate&) const override {
-    const BlockLayout layout = LayoutOf(unit.numel, density);
-    const bool feeds = options_.error_feedback && !layout.All();
-    return std::vector{OmniReduceStep(options_, layout, active_workers, feeds).Expected()};
-  }
-  std::vector<double> SquaredErrors(const Unit&, std::span<const float> values,
-                                    std::span<const double> densities,
-                                    const RandomKey&) const override {
-    std::vector<double> errors;
-    for (const double density : densities) {
-      const BlockLayout layout = LayoutOf(std::ssize(values), density);
-      std::vector<double> squares = BlockSquares(values, layout);
-      for (const uint32_t position : OmniBlocks(values, layout)) squares[position] = 0;
-      errors.push_back(0);
-      for (const double square : squares) errors.back() += square;
-    }
-    return errors;
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> densities) const override {
-    return {{.kernel = "norm", .elements = 2 * unit.numel * std::ssize(densities)}};
-  }
-  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    CheckExchange(unit, workers);
-    return std::make_unique<OmniReduceExchange>(options_, unit, workers);
-  }
-
- private:
-  BlockLayout LayoutOf(int64_t numel, double density) const {
-    CheckParameter(Parameter(), density);
-    return LayoutBlocks(numel, options_.block, density);
-  }
-
-  OmniReduceOptions options_;
-};
-
 }  // namespace
+
+const ParameterSpec& OmniReduceScheme::Parameter() const {
+  static const ParameterSpec spec = [] {
+    ParameterSpec density = DensityParameter();
+    density.help = "fraction of the blocks that is sent; 1: all that are not zero";
+    return density;
+  }();
+  return spec;
+}
+
+BlockLayout OmniReduceScheme::LayoutOf(int64_t numel, double density) const {
+  CheckParameter(Parameter(), density);
+  return LayoutBlocks(numel, options_.block, density);
+}
+
+std::optional<std::vector<PlannedCall>> OmniReduceScheme::ExpectedCalls(const Unit& unit,
+                                                                        double density,
+                                                                        int active_workers,
+                                                                        const LinkEstimate&) const {
+  const BlockLayout layout = LayoutOf(unit.numel, density);
+  const bool feeds = options_.error_feedback && !layout.All();
+  return std::vector{OmniReduceStep(options_, layout, active_workers, feeds).Expected()};
+}
+
+std::vector<double> OmniReduceScheme::SquaredErrors(const Unit&, std::span<const float> values,
+                                                    std::span<const double> densities,
+                                                    const RandomKey&) const {
+  std::vector<double> errors;
+  for (const double density : densities) {
+    const BlockLayout layout = LayoutOf(std::ssize(values), density);
+    std::vector<double> squares = BlockSquares(values, layout);
+    for (const uint32_t position : OmniBlocks(values, layout)) squares[position] = 0;
+    errors.push_back(0);
+    for (const double square : squares) errors.back() += square;
+  }
+  return errors;
+}
 
 CollectiveCall OmniReduceStep::Call(int64_t sent, int64_t sum, int64_t sum_bytes) const {
   CollectiveCall call;
@@ -74,8 +57,7 @@ CollectiveCall OmniReduceStep::Call(int64_t sent, int64_t sum, int64_t sum_bytes
   call.collective = Collective::kBlockSparse;
   if (feeds_ && options_.Memory().Decays()) AddWork(Work{"copy", layout_.numel}, call.encode);
   if (feeds_) AddWork(Work{"accumulate", layout_.numel}, call.encode);
-  AddWork(Work{"norm", layout_.numel}, call.encode);
-  if (!layout_.All()) AddWork(TopKWork(layout_.blocks), call.encode);
+  AddWork({{"blocks.norm", layout_.numel}, {"blocks.select", layout_.blocks}}, call.encode);
   AddWork(Work{"copy", sent}, call.encode);
   if (feeds_) AddWork(Moved(int64_t{sizeof(float)} * sent), call.encode);  // cleared
   // Each worker adds up a shard of all messages, as an aggregator; then it writes the mean, which

@@ -18,7 +18,10 @@
 // It reads the values once, and again those that it sends. It is deterministic.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "compress/codecs/blocks_codec.h"
@@ -43,6 +46,9 @@ struct OmniReduceOptions {
 
 // Returns the blocks that are sent of `values`, ascending.
 std::vector<uint32_t> OmniBlocks(std::span<const float> values, const BlockLayout& layout);
+
+// Returns the header of a message with so many blocks.
+ExtendedHeader OmniHeader(const Unit& unit, int64_t blocks);
 
 // Describes the call of a step.
 class OmniReduceStep {
@@ -87,7 +93,6 @@ class OmniReduceExchange : public ExchangeBase {
  private:
   bool Feeds() const { return memory().Keeps() && (feeds_ || !layout_.All()); }
   OmniReduceStep Step() const { return {options_, layout_, ActiveWorkers(), Feeds()}; }
-  ExtendedHeader HeaderOf(int64_t blocks) const;
   int64_t MeanSent() const { return (sent_ + ActiveWorkers() / 2) / ActiveWorkers(); }
   std::vector<uint32_t> CheckedBlocks(ByteSpan message) const;
 
@@ -102,6 +107,37 @@ class OmniReduceExchange : public ExchangeBase {
   std::vector<float> sum_;
   std::vector<uint8_t> present_;  // 1 for blocks of the sum
   int64_t sent_ = 0;              // values of all workers
+};
+
+class OmniReduceScheme : public Scheme {
+ public:
+  explicit OmniReduceScheme(const OmniReduceOptions& options) : options_(options) {}
+  std::string_view Name() const override { return "omnireduce"; }
+  const OmniReduceOptions& options() const { return options_; }
+  const ParameterSpec& Parameter() const override;
+  SchemeTraits Traits() const override { return {.residual_decay = options_.residual_decay}; }
+  int64_t ElementsSent(const Unit& unit, double density) const override {
+    return std::min(unit.numel, LayoutOf(unit.numel, density).Values());
+  }
+  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
+  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double density,
+                                                        int active_workers,
+                                                        const LinkEstimate&) const override;
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> densities,
+                                    const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> densities) const override {
+    return {{.kernel = "blocks.norm", .elements = 2 * unit.numel * std::ssize(densities)}};
+  }
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
+    CheckExchange(unit, workers);
+    return std::make_unique<OmniReduceExchange>(options_, unit, workers);
+  }
+  // Throws Error if it is no density.
+  BlockLayout LayoutOf(int64_t numel, double density) const;
+
+ private:
+  OmniReduceOptions options_;
 };
 
 }  // namespace legacy

@@ -70,9 +70,9 @@ std::optional<CollectiveCall> OmniReduceExchange::NextCall() {
   return Step().Expected().call;
 }
 
-ExtendedHeader OmniReduceExchange::HeaderOf(int64_t blocks) const {
-  return {.header = {.unit = unit().id,
-                     .numel = static_cast<uint32_t>(unit().numel),
+ExtendedHeader OmniHeader(const Unit& unit, int64_t blocks) {
+  return {.header = {.unit = unit.id,
+                     .numel = static_cast<uint32_t>(unit.numel),
                      .count = static_cast<uint32_t>(blocks)},
           .method = ExtendedMethod::kOmniBlocks,
           .parameter = kChained};
@@ -87,7 +87,7 @@ Message OmniReduceExchange::Encode(int worker, std::span<const float> gradient) 
   const std::vector<uint32_t> positions = OmniBlocks(e, layout_);
   int64_t payload = 0;
   for (const uint32_t position : positions) payload += OmniBlockBytes(layout_, position);
-  Message message = StartMessage(HeaderOf(std::ssize(positions)), payload);
+  Message message = StartMessage(OmniHeader(unit(), std::ssize(positions)), payload);
   for (size_t i = 0; i < positions.size(); ++i) {
     const uint32_t next = i + 1 < positions.size() ? positions[i + 1] : kNoBlock;
     const ByteSpan number = std::as_bytes(std::span(&next, 1));
@@ -108,7 +108,7 @@ std::vector<uint32_t> OmniReduceExchange::CheckedBlocks(ByteSpan message) const 
     throw Error("message: blocks", std::to_string(count),
                 (layout_.blocks > 0 ? "1 to " : "") + std::to_string(most));
   }
-  ByteSpan rest = CheckedPayload(message, HeaderOf(count));
+  ByteSpan rest = CheckedPayload(message, OmniHeader(unit(), count));
   std::vector<uint32_t> positions;
   uint32_t position = 0;
   for (int64_t i = 0; i < count; ++i) {

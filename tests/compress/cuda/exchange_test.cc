@@ -339,6 +339,18 @@ TEST(CudaExchange, SumsByHopsAreTheCpus) {
   }
 }
 
+TEST(CudaExchange, BlocksAreTheCpus) {
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"omnireduce", "omnireduce:block=7", "omnireduce:block=1",
+                             "omnireduce:block=1024", "omnireduce:block=33,slots=2"}) {
+      ExpectSame({name, feedback, {0.01, 0.3, 1, 0.05}}, Units(9000));
+      ExpectSame({name, feedback, {1}}, Units(9000), 2);
+      ExpectSame({name, feedback, {0.1}}, Units(9000), 3);
+    }
+    ExpectSame({"omnireduce", feedback, {0.02}}, Units(200000), 2);
+  }
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -354,9 +366,10 @@ TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
 TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const std::vector<Unit> units = Units(9000);
   const auto inputs = test::HardInputs(FlatSize(units));
-  for (const char* name : {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16",
-                           "fft", "fft+fp32", "eden", "eden:bits=3,block=32", "dct", "thc",
-                           "maxmin:reduction=ring", "mx:reduction=butterfly"}) {
+  for (const char* name :
+       {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16", "fft", "fft+fp32",
+        "eden", "eden:bits=3,block=32", "dct", "thc", "omnireduce:block=16",
+        "maxmin:reduction=ring", "mx:reduction=butterfly"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
     const std::vector<double> parameters(units.size(), scheme->Parameter().fallback);
@@ -376,7 +389,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
 TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
-                           "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc",
+                           "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc", "omnireduce",
                            "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
@@ -472,6 +485,7 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"eden:block=16384", "block=16384"},
              {"eden:rotation=own", "rotation=own"},
              {"thc:block=16384", "block=16384"},
+             {"omnireduce:block=2048", "block=2048"},
              {"maxmin:bucket=8192,reduction=ring", "4096"},
              {"dct:chunk=128", "chunk=128"},
              {"dct+fp16", "dct+fp16"},

@@ -228,6 +228,12 @@ TEST(CudaWork, TransformsLaunchWhatIsCharged) {
 
 TEST(CudaWork, LowRankLaunchesWhatIsCharged) { ExpectCharged({"powersgd", true, 4}); }
 
+TEST(CudaWork, BlocksLaunchWhatIsCharged) {
+  for (const bool feedback : {false, true}) {
+    for (const double density : {0.01, 0.3, 1.0}) ExpectCharged({"omnireduce", feedback, density});
+  }
+}
+
 TEST(CudaWork, SharedTablesLaunchWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"thc", "thc:sums=server"}) ExpectCharged({name, feedback});
@@ -335,6 +341,9 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
     for (const double density : {0.0078125, 0.1}) ExpectBytes({"dct", feedback, density}, 2);
     for (const double rank : {1, 4, 8}) ExpectBytes({"powersgd", feedback, rank}, 1);
     for (const char* name : {"thc", "thc:sums=server"}) ExpectBytes({name, feedback}, 1);
+    for (const double density : {0.001, 0.01, 0.1}) {
+      ExpectBytes({"omnireduce", feedback, density}, 1);
+    }
   }
   ExpectBytes({"terngrad", false}, 2);
   for (const char* name : {"dgc", "dgc+qsgd", "topk:memory=momentum", "qsgd:memory=momentum"}) {

@@ -204,7 +204,7 @@ TEST(OmniReduce, ChargesWhatMessagesHave) {
     for (const Work& work : list) sum += work.kernel == kernel ? work.elements : 0;
     return sum;
   };
-  EXPECT_EQ(elements(result.call.encode, "norm"), 100 * kBlock);
+  EXPECT_EQ(elements(result.call.encode, "blocks.norm"), 100 * kBlock);
   EXPECT_EQ(elements(result.call.encode, "copy"), result.elements);
   EXPECT_EQ(elements(result.call.encode, "accumulate"), 0);
   EXPECT_EQ(elements(result.call.decode, "accumulate"), result.elements);

@@ -1,5 +1,6 @@
 // Compiles the launches of selection and of sparse vectors for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/selection/blocks_kernels.h"
 #include "compress/cuda/kernels/selection/dgc_kernels.h"
 #include "compress/cuda/kernels/selection/entries_kernels.h"
 #include "compress/cuda/kernels/selection/histogram_kernels.h"
@@ -38,5 +39,10 @@ template void LaunchClearSelected(StreamDevice&, Segments, const PackedLists&, i
                                   float*);
 template void LaunchSparseSum(StreamDevice&, const SegmentTable&, Segments, const PackedLists&,
                               const SparseSumOptions&, float*);
+
+template void LaunchBlocksEncode(StreamDevice&, const BlocksTable&, const BlocksVectors&,
+                                 const BlocksArrays&);
+template void LaunchBlocksDecode(StreamDevice&, const BlocksTable&, const BlocksVectors&,
+                                 const BlocksReadArrays&);
 
 }  // namespace legacy::cuda
