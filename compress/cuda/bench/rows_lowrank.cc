@@ -1,8 +1,10 @@
-// PowerSGD of rank 4 with one worker: its matrix products alone, and the whole step.
+// PowerSGD of rank 4 with one worker: its matrix products alone, and the whole step. ARC-Top-K of
+// rank 4 with one worker, but for the draws of its sketch.
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
 #include "compress/cuda/exchange/powersgd.h"
+#include "compress/cuda/kernels/transforms/arc_kernels.h"
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
 #include "compress/cuda/kernels/transforms/powersgd_kernels.h"
 
@@ -164,6 +166,44 @@ Work Step(const Case& c, uint32_t seed, Arena& arena) {
           .capturable = false};
 }
 
+cuda::ArcTable ArcTableOf(const Case& c) {
+  const std::vector<Unit> units = Units(c);
+  return {{.rank = static_cast<int64_t>(kRank)}, units, std::vector<double>(units.size(), c.ratio)};
+}
+
+// Gradient and residual are read and their sum is written; the sketch reads it; rows are read,
+// written to the message, cleared, and read again; the mean is written.
+double ArcBytes(const Case& c) {
+  const cuda::ArcTable table = ArcTableOf(c);
+  double rows = 0;
+  for (const cuda::ArcUnit& unit : table.units()) rows += double{1} * unit.kept * unit.columns;
+  return Floats<5>(c) + 16.0 * rows + 4.0 * static_cast<double>(table.draws() + 2 * table.sketch());
+}
+
+Work Arc(const Case& c, uint32_t seed, Arena& arena) {
+  const auto table = std::make_shared<cuda::ArcTable>(ArcTableOf(c));
+  const cuda::ArcVectors vectors = Upload(*table, arena);
+  const float* const gradient = Input(c, seed, arena);
+  float* const draws = arena.New<float>(table->draws());
+  FillInput("student-t", seed + kOtherSeed, draws, table->draws());
+  uint32_t* const faults = arena.New<uint32_t>(table->count());
+  const cuda::ArcArrays arrays = {.values = Input(c, seed + 2 * kOtherSeed, arena),
+                                  .active = arena.NewCopy(std::vector<int32_t>{0}),
+                                  .draws = draws,
+                                  .sketches = arena.New<float>(table->sketch()),
+                                  .squares = arena.New<double>(table->rows()),
+                                  .ranks = arena.New<uint32_t>(table->rows()),
+                                  .positions = arena.New<uint32_t>(table->kept()),
+                                  .messages = arena.New<std::byte>(table->stride()),
+                                  .mean = arena.New<float>(c.elements()),
+                                  .overflows = faults};
+  return {.restore = Restores(arrays.values, c.elements(), arena), .run = [=](StreamDevice device) {
+            cuda::LaunchArcFeed(device, *table, vectors, gradient, arrays.values, arrays.messages,
+                                faults);
+            cuda::LaunchArc(device, *table, vectors, arrays);
+          }};
+}
+
 }  // namespace
 
 std::vector<Row> LowRankRows() {
@@ -171,7 +211,8 @@ std::vector<Row> LowRankRows() {
           {"powersgd.products", nullptr, nullptr, false, ProductsBytes, Products},
           {"powersgd.orthonormalise", "orthonormalise", LeftElements, false, OrthonormaliseBytes,
            Orthonormalise},
-          {"powersgd.step", nullptr, nullptr, false, StepBytes, Step}};
+          {"powersgd.step", nullptr, nullptr, false, StepBytes, Step},
+          {"arc.step", nullptr, nullptr, true, ArcBytes, Arc}};
 }
 
 }  // namespace legacy::bench

@@ -111,12 +111,13 @@ class HostBlock {
     }
     return masks;
   }
-  // Folds a warp's lanes by halves, x[l] += x[l + half], into lane 0.
-  template <class T>
+  // Folds each group of `lanes` neighbouring threads by halves, x[l] += x[l + half], into its
+  // first; `lanes` is a power of two up to kWarp.
+  template <int lanes = kWarp, class T>
   void FoldSum(PerThread<T>& x) {
-    for (int warp = 0; warp < kThreads; warp += kWarp) {
-      for (int half = kWarp / 2; half > 0; half /= 2) {
-        for (int l = 0; l < half; ++l) x[warp + l] += x[warp + l + half];
+    for (int group = 0; group < kThreads; group += lanes) {
+      for (int half = lanes / 2; half > 0; half /= 2) {
+        for (int l = 0; l < half; ++l) x[group + l] += x[group + l + half];
       }
     }
   }

@@ -84,10 +84,10 @@ class DeviceBlock {
     mask[0] = __ballot_sync(kAll, x[0]);
     return mask;
   }
-  template <class T>
+  template <int lanes = kWarp, class T>
   LEGACY_DEVICE void FoldSum(PerThread<T>& x) {
     LEGACY_UNROLL
-    for (int half = kWarp / 2; half > 0; half /= 2) {
+    for (int half = lanes / 2; half > 0; half /= 2) {
       x[0] += __shfl_down_sync(kAll, x[0], half);
     }
   }

@@ -6,11 +6,13 @@
 #include <string>
 #include <utility>
 
+#include "compress/cuda/exchange/arc_exchange.h"
 #include "compress/cuda/exchange/codec_exchange.h"
 #include "compress/cuda/exchange/omnireduce_exchange.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
 #include "compress/cuda/exchange/thc_exchange.h"
 #include "compress/model_exchange.h"
+#include "compress/schemes/matrices/arc.h"
 #include "compress/schemes/matrices/powersgd.h"
 #include "compress/schemes/sparse/omnireduce.h"
 #include "compress/schemes/thc.h"
@@ -40,6 +42,9 @@ std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& sche
     *why = EdenTable::LacksKernels(thc->settings().block);
     if (!why->empty()) return nullptr;
     return std::make_unique<ThcDeviceExchange<Device>>(std::move(device), *thc, units, workers);
+  }
+  if (const auto* arc = dynamic_cast<const ArcScheme*>(&scheme)) {
+    return std::make_unique<ArcDeviceExchange<Device>>(std::move(device), *arc, units, workers);
   }
   if (const auto* blocks = dynamic_cast<const OmniReduceScheme*>(&scheme)) {
     *why = BlocksTable::LacksKernels(blocks->options().block);

@@ -26,6 +26,7 @@
 #include "compress/cuda/kernels/selection/subset_table.h"
 #include "compress/cuda/kernels/selection/threshold_kernels.h"
 #include "compress/cuda/kernels/selection/topk_kernels.h"
+#include "compress/cuda/kernels/transforms/arc_kernels.h"
 #include "compress/cuda/kernels/transforms/dct_kernels.h"
 #include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
@@ -50,6 +51,8 @@ template <class Device>
 using DeviceDct = DeviceTable<Device, DctTable>;
 template <class Device>
 using DeviceEden = DeviceTable<Device, EdenTable>;
+template <class Device>
+using DeviceArc = DeviceTable<Device, ArcTable>;
 template <class Device>
 using DeviceBlocks = DeviceTable<Device, BlocksTable>;
 template <class Device>
@@ -136,6 +139,13 @@ class Operations {
   }
   void DecodeEden(const DeviceEden<Device>& table, const EdenReadArrays& arrays) {
     LaunchEdenDecode(device_, *table, table.view(), arrays);
+  }
+  void FeedArc(const DeviceArc<Device>& table, const float* gradient, float* values,
+               std::byte* messages, uint32_t* non_finite) {
+    LaunchArcFeed(device_, *table, table.view(), gradient, values, messages, non_finite);
+  }
+  void RunArc(const DeviceArc<Device>& table, const ArcArrays& arrays) {
+    LaunchArc(device_, *table, table.view(), arrays);
   }
   void EncodeBlocks(const DeviceBlocks<Device>& table, const BlocksArrays& arrays) {
     LaunchBlocksEncode(device_, *table, table.view(), arrays);

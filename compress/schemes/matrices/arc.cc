@@ -31,53 +31,35 @@ std::vector<double> SquaredRows(std::span<const float> vectors, int64_t rows) {
   return squares;
 }
 
-struct ArcOptions {
-  int64_t rank = 4;
-  bool error_feedback = true;
-  double residual_decay = 1;
-};
+}  // namespace
 
-// An ArcStep has what both the scheme and its exchanges know of a unit in a step.
-struct ArcStep {
-  const ArcOptions& options;
-  const Unit& unit;
-  double density = 1;
-
-  MatrixShape Shape() const { return MatrixOf(unit); }
-  int64_t Rows() const { return KeptCount(Shape().rows, density); }
-  int64_t SketchValues() const { return Shape().rows * options.rank; }
-  int64_t RowValues() const { return Rows() * Shape().columns; }
-  bool IsMatrix() const { return unit.shape.size() > 1 && unit.numel > 0; }
-  bool Compresses() const { return IsMatrix() && SketchValues() + RowValues() < unit.numel; }
-  MemoryOptions Memory() const {
-    return {
-        .kind = options.error_feedback && IsMatrix() ? MemoryKind::kResidual : MemoryKind::kNone,
-        .decay = static_cast<float>(options.residual_decay)};
-  }
-  std::vector<PlannedCall> Calls() const;
-  // Returns the sketch e V. V is drawn by `key`.
-  std::vector<float> Sketch(std::span<const float> e, const RandomKey& key) const;
-  // Returns the work of a sketch of e: V is drawn and written.
-  WorkList SketchWork() const;
-};
-
-std::vector<float> ArcStep::Sketch(std::span<const float> e, const RandomKey& key) const {
+std::vector<float> ArcStep::Draws(const RandomKey& key) const {
   const MatrixShape shape = Shape();
   std::vector<float> draws(static_cast<size_t>(shape.columns * options.rank));
   for (int64_t c = 0; c < options.rank; ++c) {
     DrawVector(key, c, std::span(draws).subspan(c * shape.columns, shape.columns));
   }
+  return draws;
+}
+
+std::vector<float> ArcStep::Sketch(std::span<const float> e, const RandomKey& key) const {
   std::vector<float> sketch(static_cast<size_t>(SketchValues()));
-  Multiply(e, shape, draws, sketch);
+  Multiply(e, Shape(), Draws(key), sketch);
   return sketch;
+}
+
+ExtendedHeader ArcStep::Header(bool sketch) const {
+  return {.header = {.unit = unit.id,
+                     .numel = static_cast<uint32_t>(unit.numel),
+                     .count = static_cast<uint32_t>(sketch ? SketchValues() : RowValues())},
+          .method = sketch ? ExtendedMethod::kArcSketch : ExtendedMethod::kArcRows,
+          .parameter = static_cast<uint16_t>(options.rank)};
 }
 
 WorkList ArcStep::SketchWork() const {
   const MatrixShape shape = Shape();
-  WorkList work = ProductWork({.kernel = "powersgd.multiply",
-                               .elements = unit.numel * options.rank,
-                               .alike = AlikeKey({shape.rows, shape.columns, options.rank})},
-                              unit.numel, 1);
+  WorkList work = ProductWork(
+      {.kernel = "powersgd.multiply", .elements = unit.numel * options.rank}, unit.numel, 1);
   AddWork(Moved(int64_t{sizeof(float)} * shape.columns * options.rank), work);
   return work;
 }
@@ -94,20 +76,21 @@ std::vector<PlannedCall> ArcStep::Calls() const {
   if (Memory().Decays()) before.insert(before.begin(), {"copy", unit.numel});
   if (!Compresses()) {
     call.encode = std::move(before);
-    call.decode = {{"copy", unit.numel}};
+    call.decode = {{"fp32.decode", unit.numel}};
     return {{std::move(call), bytes(kHeaderBytes, unit.numel)}};
   }
   CollectiveCall sketch = call, rows = call;
   sketch.encode = std::move(before);
   AddWork(SketchWork(), sketch.encode);
-  sketch.decode = {{"norm", SketchValues()}};
-  AddWork(TopKWork(Shape().rows), sketch.decode);
+  sketch.decode = {{"blocks.norm", SketchValues()}, {"blocks.select", Shape().rows}};
   rows.encode = {{"copy", RowValues()}};  // and what is left of them
   if (keeps) rows.encode.push_back(Moved(int64_t{sizeof(float)} * RowValues()));
   rows.decode = {{"fp32.decode", RowValues()}, {"mean", unit.numel}};
   return {{std::move(sketch), bytes(kExtendedHeaderBytes, SketchValues())},
           {std::move(rows), bytes(kExtendedHeaderBytes, RowValues())}};
 }
+
+namespace {
 
 class ArcExchange : public ExchangeBase {
  public:
@@ -131,7 +114,7 @@ class ArcExchange : public ExchangeBase {
   enum CallIndex { kSketchCall, kRowsCall, kWholeCall, kDone };
 
   ArcStep Now() const { return {options_, unit(), step().parameter}; }
-  ExtendedHeader CallHeader() const;
+  ExtendedHeader CallHeader() const { return Now().Header(call_ == kSketchCall); }
   std::span<float> Row(std::span<float> matrix, uint32_t row) const {
     const int64_t columns = Now().Shape().columns;
     return matrix.subspan(row * columns, columns);
@@ -156,14 +139,6 @@ std::optional<CollectiveCall> ArcExchange::NextCall() {
   if (call_ == kDone) return std::nullopt;
   const std::vector<PlannedCall> calls = Now().Calls();
   return call_ == kRowsCall ? calls.back().call : calls.front().call;
-}
-
-ExtendedHeader ArcExchange::CallHeader() const {
-  return {.header = {.unit = unit().id,
-                     .numel = static_cast<uint32_t>(unit().numel),
-                     .count = static_cast<uint32_t>(sum_.size())},
-          .method = call_ == kSketchCall ? ExtendedMethod::kArcSketch : ExtendedMethod::kArcRows,
-          .parameter = static_cast<uint16_t>(options_.rank)};
 }
 
 Message ArcExchange::Encode(int worker, std::span<const float> gradient) {
@@ -220,40 +195,11 @@ void ArcExchange::FinishCall() {
   call_ = kDone;
 }
 
-class ArcScheme : public Scheme {
- public:
-  explicit ArcScheme(const ArcOptions& options) : options_(options) {}
-  std::string_view Name() const override { return kArc; }
-  const ParameterSpec& Parameter() const override;
-  SchemeTraits Traits() const override { return {.residual_decay = options_.residual_decay}; }
-  int64_t ElementsSent(const Unit& unit, double density) const override {
-    const ArcStep step{options_, unit, density};
-    return step.Compresses() ? step.SketchValues() + step.RowValues() : unit.numel;
-  }
-  std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override {
-    const std::vector<PlannedCall> calls = ArcStep{options_, unit, density}.Calls();
-    return std::accumulate(calls.begin(), calls.end(), int64_t{0},
-                           [](int64_t sum, const PlannedCall& one) { return sum + one.bytes; });
-  }
-  std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double density,
-                                               int) const override {
-    CheckParameter(DensityParameter(), density);
-    return ArcStep{options_, unit, density}.Calls();
-  }
-  bool Compresses(const Unit& unit, double density) const override {
-    return ArcStep{options_, unit, density}.Compresses();
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> densities,
-                                    const RandomKey& random) const override;
-  WorkList ErrorWork(const Unit& unit, std::span<const double> densities) const override;
-  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<ArcExchange>(options_, unit, workers);
-  }
+}  // namespace
 
- private:
-  ArcOptions options_;
-};
+std::unique_ptr<Exchange> ArcScheme::Open(const Unit& unit, int workers) const {
+  return std::make_unique<ArcExchange>(options_, unit, workers);
+}
 
 const ParameterSpec& ArcScheme::Parameter() const {
   static const ParameterSpec spec = [] {
@@ -301,13 +247,10 @@ WorkList ArcScheme::ErrorWork(const Unit& unit, std::span<const double> densitie
       work = step.SketchWork();
       AddWork(Work{"norm", unit.numel}, work);
     }
-    AddWork(Work{"norm", step.SketchValues()}, work);
-    AddWork(TopKWork(step.Shape().rows), work);
+    AddWork({{"blocks.norm", step.SketchValues()}, {"blocks.select", step.Shape().rows}}, work);
   }
   return work;
 }
-
-}  // namespace
 
 std::vector<uint32_t> LargestRows(std::span<const float> vectors, int64_t rows, int64_t count) {
   return cpu::SelectLargest(SquaredRows(vectors, rows), count);

@@ -17,8 +17,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <vector>
+
+#include "compress/density.h"
+#include "compress/exchange.h"
+#include "compress/message.h"
+#include "compress/schemes/matrices/powersgd.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -26,5 +34,73 @@ namespace legacy {
 // ascending; of equal norms the lower rows. The vectors are the matrix's columns, one after the
 // other.
 std::vector<uint32_t> LargestRows(std::span<const float> vectors, int64_t rows, int64_t count);
+
+struct ArcOptions {
+  int64_t rank = 4;
+  bool error_feedback = true;
+  double residual_decay = 1;
+};
+
+// An ArcStep has what both the scheme and its exchanges know of a unit in a step.
+struct ArcStep {
+  const ArcOptions& options;
+  const Unit& unit;
+  double density = 1;
+
+  MatrixShape Shape() const { return MatrixOf(unit); }
+  int64_t Rows() const { return KeptCount(Shape().rows, density); }
+  int64_t SketchValues() const { return Shape().rows * options.rank; }
+  int64_t RowValues() const { return Rows() * Shape().columns; }
+  bool IsMatrix() const { return unit.shape.size() > 1 && unit.numel > 0; }
+  bool Compresses() const { return IsMatrix() && SketchValues() + RowValues() < unit.numel; }
+  MemoryOptions Memory() const {
+    return {
+        .kind = options.error_feedback && IsMatrix() ? MemoryKind::kResidual : MemoryKind::kNone,
+        .decay = static_cast<float>(options.residual_decay)};
+  }
+  std::vector<PlannedCall> Calls() const;
+  // Returns the header of a message of the sketch, or of rows.
+  ExtendedHeader Header(bool sketch) const;
+  // Returns V, one vector after the other.
+  std::vector<float> Draws(const RandomKey& key) const;
+  // Returns the sketch e V. V is drawn by `key`.
+  std::vector<float> Sketch(std::span<const float> e, const RandomKey& key) const;
+  // Returns the work of a sketch of e: V is drawn and written.
+  WorkList SketchWork() const;
+};
+
+class ArcScheme : public Scheme {
+ public:
+  explicit ArcScheme(const ArcOptions& options) : options_(options) {}
+  std::string_view Name() const override { return "arc"; }
+  const ParameterSpec& Parameter() const override;
+  SchemeTraits Traits() const override { return {.residual_decay = options_.residual_decay}; }
+  int64_t ElementsSent(const Unit& unit, double density) const override {
+    const ArcStep step{options_, unit, density};
+    return step.Compresses() ? step.SketchValues() + step.RowValues() : unit.numel;
+  }
+  std::optional<int64_t> MessageBytes(const Unit& unit, double density) const override {
+    int64_t bytes = 0;
+    for (const PlannedCall& call : ArcStep{options_, unit, density}.Calls()) bytes += call.bytes;
+    return bytes;
+  }
+  std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double density,
+                                               int) const override {
+    CheckParameter(DensityParameter(), density);
+    return ArcStep{options_, unit, density}.Calls();
+  }
+  bool Compresses(const Unit& unit, double density) const override {
+    return ArcStep{options_, unit, density}.Compresses();
+  }
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> densities,
+                                    const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> densities) const override;
+  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
+  const ArcOptions& options() const { return options_; }
+
+ private:
+  ArcOptions options_;
+};
 
 }  // namespace legacy

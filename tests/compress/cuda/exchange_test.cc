@@ -351,6 +351,20 @@ TEST(CudaExchange, BlocksAreTheCpus) {
   }
 }
 
+TEST(CudaExchange, RowsThatAllShareAreTheCpus) {
+  const std::vector<double> densities = {0.2, 0.01, 1, 0.5};
+  for (const bool feedback : {false, true}) {
+    for (const char* name : {"arc", "arc:rank=1", "arc:rank=7"}) {
+      for (const int64_t rows : {2, 30, 3000}) {
+        std::vector<Unit> units = Units(9000);
+        units[4].shape = {rows, 9000 / rows};
+        ExpectSame({name, feedback, densities}, units);
+        ExpectSame({name, feedback, {0.1}}, units, 3);
+      }
+    }
+  }
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -368,7 +382,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name :
        {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16", "fft", "fft+fp32",
-        "eden", "eden:bits=3,block=32", "dct", "thc", "omnireduce:block=16",
+        "eden", "eden:bits=3,block=32", "dct", "thc", "omnireduce:block=16", "arc",
         "maxmin:reduction=ring", "mx:reduction=butterfly"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
@@ -390,7 +404,7 @@ TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
                            "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc", "omnireduce",
-                           "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
+                           "arc", "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});
@@ -486,6 +500,7 @@ TEST(CudaExchange, NamesSchemesWithoutKernels) {
              {"eden:rotation=own", "rotation=own"},
              {"thc:block=16384", "block=16384"},
              {"omnireduce:block=2048", "block=2048"},
+             {"arc:memory=ef21", "arc"},
              {"maxmin:bucket=8192,reduction=ring", "4096"},
              {"dct:chunk=128", "chunk=128"},
              {"dct+fp16", "dct+fp16"},

@@ -251,14 +251,15 @@ class FiberBlock {
     ShareInWarp(x[0], [&](int lane, bool other) { mask[0] |= uint32_t{other} << lane; });
     return mask;
   }
-  template <class T>
+  template <int lanes = cuda::kWarp, class T>
   void FoldSum(PerThread<T>& x) {
     std::array<T, cuda::kWarp> all;
     ShareInWarp(x[0], [&](int lane, T other) { all[lane] = other; });
-    for (int half = cuda::kWarp / 2; half > 0; half /= 2) {
-      for (int l = 0; l < half; ++l) all[l] += all[l + half];
+    T* const group = &all[thread_ % cuda::kWarp / lanes * lanes];
+    for (int half = lanes / 2; half > 0; half /= 2) {
+      for (int l = 0; l < half; ++l) group[l] += group[l + half];
     }
-    if (thread_ % cuda::kWarp == 0) x[0] = all[0];
+    if (thread_ % lanes == 0) x[0] = group[0];
   }
   template <int lanes, class T>
   void GroupMax(PerThread<T>& x) {

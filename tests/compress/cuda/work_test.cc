@@ -234,6 +234,10 @@ TEST(CudaWork, BlocksLaunchWhatIsCharged) {
   }
 }
 
+TEST(CudaWork, RowsLaunchWhatIsCharged) {
+  for (const bool feedback : {false, true}) ExpectCharged({"arc", feedback, 0.1});
+}
+
 TEST(CudaWork, SharedTablesLaunchWhatIsCharged) {
   for (const bool feedback : {false, true}) {
     for (const char* name : {"thc", "thc:sums=server"}) ExpectCharged({name, feedback});
@@ -344,6 +348,7 @@ TEST(CudaWork, BytesAreWhatIsCharged) {
     for (const double density : {0.001, 0.01, 0.1}) {
       ExpectBytes({"omnireduce", feedback, density}, 1);
     }
+    for (const double density : {0.01, 0.2}) ExpectBytes({"arc", feedback, density}, 1);
   }
   ExpectBytes({"terngrad", false}, 2);
   for (const char* name : {"dgc", "dgc+qsgd", "topk:memory=momentum", "qsgd:memory=momentum"}) {

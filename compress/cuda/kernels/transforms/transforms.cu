@@ -1,5 +1,6 @@
 // Compiles the launches of transforms and of PowerSGD for a GPU.
 #include "compress/cuda/device/stream_device.cuh"
+#include "compress/cuda/kernels/transforms/arc_kernels.h"
 #include "compress/cuda/kernels/transforms/dct_kernels.h"
 #include "compress/cuda/kernels/transforms/eden_kernels.h"
 #include "compress/cuda/kernels/transforms/inverse_kernels.h"
@@ -27,6 +28,9 @@ template void LaunchEdenSubtract(StreamDevice&, const EdenTable&, const EdenVect
                                  const EdenReadArrays&);
 template void LaunchEdenDecode(StreamDevice&, const EdenTable&, const EdenVectors&,
                                const EdenReadArrays&);
+template void LaunchArcFeed(StreamDevice&, const ArcTable&, const ArcVectors&, const float*, float*,
+                            std::byte*, uint32_t*);
+template void LaunchArc(StreamDevice&, const ArcTable&, const ArcVectors&, const ArcArrays&);
 template void LaunchThcNorms(StreamDevice&, const ThcUnitTable&, const ThcVectors&, const float*,
                              double*, double*, uint32_t*);
 template void LaunchThcEncode(StreamDevice&, const ThcUnitTable&, const ThcJob&);
