@@ -1,16 +1,6 @@
-// DynamiQ (SIGCOMM 2026): an all-reduce whose hops encode partial sums again (hop_sum.h), with the
-// bits where the energy is.
-//
-//   call 1   mean and sum of squares of each super-group of 256 values, as bf16, summed over the
-//            workers                                                     20 + 4 S bytes a worker
-//   bits     2, 4 or 8 for each super-group by its energy, within the budget (dynamiq_code.h)
-//   call 2   values less the mean of their super-group, super-groups in the order of their bits,
-//            by hops: pieces are whole super-groups of 32 q + 18 bytes
-//   result   sum / N and the mean again
-//
-// A position is rounded once by each of N workers on its way. Worker i draws (pi(i) + gamma) / N
-// for it, where pi is a permutation that all share and gamma is its own: the draws of the workers
-// are one from each N-th of [0, 1), so that their errors cancel. There are no residuals.
+// The exchange of DynamiQ, and its row (dynamiq.h).
+#include "compress/schemes/dynamiq.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -31,12 +21,6 @@ using dynamiq::StatisticsOf;
 using dynamiq::SupersOf;
 
 constexpr int64_t kStatisticsBytes = 4;  // of a super-group
-
-struct DynamiqOptions {
-  HopOrder order = HopOrder::kRing;
-  dynamiq::Rounding rounding = dynamiq::Rounding::kValue;
-  int64_t slice = 8 << 20;
-};
 
 const ParameterSpec& BudgetSpec() {
   static const ParameterSpec spec = {.name = "bits",
@@ -66,24 +50,8 @@ class DynamiqExchange : public ExchangeBase {
 
   std::optional<CollectiveCall> NextCall() override {
     if (call_ == kDone) return std::nullopt;
-    CollectiveCall call;
-    call.collective = Collective::kAllReduce;
-    if (call_ == kStatistics) {
-      call.reduction = Reduction::kSum;
-      call.encode = {{"dynamiq.statistics", unit().numel}};
-      return call;
-    }
-    const int64_t bytes = layout_->Bytes();
-    call.reduction = Reduction::kHops;
-    const int pieces = HopPieces(options_.order, workers());
-    const int64_t first = Padded() / (options_.order == HopOrder::kRing ? pieces : 1);
-    call.encode = {{"dynamiq.encode", first},
-                   Moved(bytes * first / std::max<int64_t>(1, Padded()))};
-    call.decode = {{"dynamiq.decode", Padded(), pieces}, Moved(bytes), {"mean", unit().numel}};
-    WorkList hop = {{"dynamiq.hop", Padded()}, Moved(2 * bytes)};
-    call.hops = HopsOf(options_.order, CoderOf({}), Padded(), workers(), options_.slice,
-                       kExtendedHeaderBytes, std::move(hop));
-    return call;
+    if (call_ == kStatistics) return DynamiqStatisticsCall(unit().numel);
+    return DynamiqValuesCall(options_, *layout_, unit().numel, workers());
   }
 
   Message Encode(int worker, std::span<const float> gradient) override {
@@ -165,16 +133,7 @@ class DynamiqExchange : public ExchangeBase {
   dynamiq::Coder CoderOf(std::span<const ByteSpan> payloads) const {
     return {*layout_, SharedContext(), workers(), options_.rounding, payloads};
   }
-  ExtendedHeader HeaderOf() const {
-    const bool statistics = call_ == kStatistics;
-    const int64_t count = statistics ? SupersOf(unit().numel) : unit().numel;
-    return {
-        .header = {.unit = unit().id,
-                   .numel = static_cast<uint32_t>(unit().numel),
-                   .count = static_cast<uint32_t>(count)},
-        .method = statistics ? ExtendedMethod::kDynamiqStatistics : ExtendedMethod::kDynamiq,
-        .values = static_cast<uint8_t>(statistics ? ValueType::kBfloat16 : ValueType::kFloat32)};
-  }
+  ExtendedHeader HeaderOf() const { return DynamiqHeader(unit(), call_ == kStatistics); }
 
   DynamiqOptions options_;
   int call_ = kDone;
@@ -185,65 +144,95 @@ class DynamiqExchange : public ExchangeBase {
   std::vector<float> result_;  // the sum, in the order of sending
 };
 
-class DynamiqScheme : public Scheme {
- public:
-  explicit DynamiqScheme(const DynamiqOptions& options) : options_(options) {}
-  std::string_view Name() const override { return "dynamiq"; }
-  const ParameterSpec& Parameter() const override { return BudgetSpec(); }
-  bool UsesErrorFeedback(double) const override { return false; }
-  int64_t ElementsSent(const Unit& unit, double) const override { return unit.numel; }
-  std::optional<int64_t> MessageBytes(const Unit&, double) const override { return std::nullopt; }
-  std::optional<std::vector<PlannedCall>> ExpectedCalls(const Unit& unit, double bits, int,
-                                                        const LinkEstimate&) const override {
-    const int64_t supers = SupersOf(unit.numel);
-    const auto values = static_cast<int64_t>((bits - dynamiq::kOverheadBits) / 8 *
-                                             static_cast<double>(supers * kSuper));
-    CollectiveCall statistics, sum;
-    statistics.collective = sum.collective = Collective::kAllReduce;
-    statistics.reduction = Reduction::kSum;
-    sum.reduction = Reduction::kHops;
-    statistics.encode = {{"dynamiq.statistics", unit.numel}};
-    sum.encode = {{"dynamiq.encode", unit.numel}, Moved(values)};
-    sum.decode = {{"dynamiq.decode", unit.numel}, Moved(values), {"mean", unit.numel}};
-    return std::vector<PlannedCall>{
-        {std::move(statistics), kExtendedHeaderBytes + kStatisticsBytes * supers},
-        {std::move(sum), kExtendedHeaderBytes + values + 18 * supers}};
-  }
-  // Encodes as a single worker does.
-  std::vector<double> SquaredErrors(const Unit&, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    CheckFinite(values, 0);
-    const std::vector<float> statistics = StatisticsOf(values);
-    const std::vector<double> sums(statistics.begin(), statistics.end());
-    std::vector<double> errors;
-    for (const double bits : parameters) {
-      const Layout layout(sums, 1, bits);
-      const dynamiq::Coder coder(layout, {.random = random}, 1, options_.rounding, {});
-      std::vector<float> sorted = layout.Sorted(values);
-      const HopRange all = {0, std::ssize(sorted)};
-      coder.Decode(coder.Encode(0, 0, all, sorted), all, sorted);
-      std::vector<float> decoded(values.size());
-      layout.MeanOf(sorted, 1, decoded);
-      errors.push_back(cpu::SquaredDistance(values, decoded));
-    }
-    return errors;
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    WorkList work = {{"dynamiq.statistics", unit.numel}};
-    for (size_t i = 0; i < parameters.size(); ++i)
-      AddWork(Work{"dynamiq.encode", unit.numel}, work);
-    return work;
-  }
-  std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<DynamiqExchange>(options_, unit, workers);
-  }
-
- private:
-  DynamiqOptions options_;
-};
-
 }  // namespace
+
+ExtendedHeader DynamiqHeader(const Unit& unit, bool statistics) {
+  const int64_t count = statistics ? SupersOf(unit.numel) : unit.numel;
+  return {.header = {.unit = unit.id,
+                     .numel = static_cast<uint32_t>(unit.numel),
+                     .count = static_cast<uint32_t>(count)},
+          .method = statistics ? ExtendedMethod::kDynamiqStatistics : ExtendedMethod::kDynamiq,
+          .values = static_cast<uint8_t>(statistics ? ValueType::kBfloat16 : ValueType::kFloat32)};
+}
+
+CollectiveCall DynamiqStatisticsCall(int64_t numel) {
+  CollectiveCall call;
+  call.collective = Collective::kAllReduce;
+  call.reduction = Reduction::kSum;
+  call.encode = {{"dynamiq.statistics", numel}};
+  return call;
+}
+
+CollectiveCall DynamiqValuesCall(const DynamiqOptions& options, const Layout& layout, int64_t numel,
+                                 int workers) {
+  CollectiveCall call;
+  call.collective = Collective::kAllReduce;
+  call.reduction = Reduction::kHops;
+  const int64_t padded = SupersOf(numel) * kSuper, bytes = layout.Bytes();
+  const int pieces = HopPieces(options.order, workers);
+  const int64_t first = padded / (options.order == HopOrder::kRing ? pieces : 1);
+  // Each group has a permutation of the workers.
+  const int64_t drawn = int64_t{sizeof(uint16_t)} * (padded / dynamiq::kGroup) * workers;
+  call.encode = {{"dynamiq.encode", first},
+                 Moved(bytes * first / std::max<int64_t>(1, padded) + drawn)};
+  call.decode = {{"dynamiq.decode", padded, pieces}, Moved(bytes), {"mean", numel}};
+  WorkList hop = {{"dynamiq.hop", padded}, Moved(2 * bytes)};
+  const dynamiq::Coder coder(layout, {}, workers, options.rounding, {});
+  call.hops = HopsOf(options.order, coder, padded, workers, options.slice, kExtendedHeaderBytes,
+                     std::move(hop));
+  return call;
+}
+
+const ParameterSpec& DynamiqScheme::Parameter() const { return BudgetSpec(); }
+
+std::unique_ptr<Exchange> DynamiqScheme::Open(const Unit& unit, int workers) const {
+  return std::make_unique<DynamiqExchange>(options_, unit, workers);
+}
+
+std::optional<std::vector<PlannedCall>> DynamiqScheme::ExpectedCalls(const Unit& unit, double bits,
+                                                                     int,
+                                                                     const LinkEstimate&) const {
+  const int64_t supers = SupersOf(unit.numel);
+  const auto values = static_cast<int64_t>((bits - dynamiq::kOverheadBits) / 8 *
+                                           static_cast<double>(supers * kSuper));
+  CollectiveCall statistics, sum;
+  statistics.collective = sum.collective = Collective::kAllReduce;
+  statistics.reduction = Reduction::kSum;
+  sum.reduction = Reduction::kHops;
+  statistics.encode = {{"dynamiq.statistics", unit.numel}};
+  sum.encode = {{"dynamiq.encode", unit.numel}, Moved(values)};
+  sum.decode = {{"dynamiq.decode", unit.numel}, Moved(values), {"mean", unit.numel}};
+  return std::vector<PlannedCall>{
+      {std::move(statistics), kExtendedHeaderBytes + kStatisticsBytes * supers},
+      {std::move(sum), kExtendedHeaderBytes + values + 18 * supers}};
+}
+
+// Encodes as a single worker does.
+std::vector<double> DynamiqScheme::SquaredErrors(const Unit&, std::span<const float> values,
+                                                 std::span<const double> parameters,
+                                                 const RandomKey& random) const {
+  CheckFinite(values, 0);
+  const std::vector<float> statistics = StatisticsOf(values);
+  const std::vector<double> sums(statistics.begin(), statistics.end());
+  std::vector<double> errors;
+  for (const double bits : parameters) {
+    const Layout layout(sums, 1, bits);
+    const dynamiq::Coder coder(layout, {.random = random}, 1, options_.rounding, {});
+    std::vector<float> sorted = layout.Sorted(values);
+    const HopRange all = {0, std::ssize(sorted)};
+    coder.Decode(coder.Encode(0, 0, all, sorted), all, sorted);
+    std::vector<float> decoded(values.size());
+    layout.MeanOf(sorted, 1, decoded);
+    errors.push_back(cpu::SquaredDistance(values, decoded));
+  }
+  return errors;
+}
+
+WorkList DynamiqScheme::ErrorWork(const Unit& unit, std::span<const double> parameters) const {
+  WorkList work = {{"dynamiq.statistics", unit.numel}};
+  for (size_t i = 0; i < parameters.size(); ++i) AddWork(Work{"dynamiq.encode", unit.numel}, work);
+  return work;
+}
 
 SchemeRow DynamiqRow() {
   return {{.name = "dynamiq",

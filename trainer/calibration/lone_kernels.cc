@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "compress/codecs/blocks_codec.h"
 #include "compress/codecs/fft_codec.h"
 #include "compress/codecs/sparse_codec.h"
 #include "compress/cpu/dct.h"
@@ -55,6 +56,13 @@ void AddVectors(const KernelSizes& sizes, std::vector<LoneKernel>& kernels) {
   kernels.push_back(Elementwise("norm", sizes, [](int64_t numel) {
     auto square = std::make_shared<double>();
     return [square, values = Drawn(numel)] { *square = cpu::SquaredNorm(values); };
+  }));
+  kernels.push_back(Elementwise("blocks.norm", sizes, [](int64_t numel) {
+    constexpr int64_t kBlock = 256;
+    const auto squares = std::make_shared<std::vector<double>>();
+    return [squares, layout = LayoutBlocks(numel, kBlock, 1), values = Drawn(numel)] {
+      *squares = BlockSquares(values, layout);
+    };
   }));
   kernels.push_back(Elementwise("clip", sizes, [](int64_t numel) {
     auto values = std::make_shared<std::vector<float>>(Drawn(numel));

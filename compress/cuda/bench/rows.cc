@@ -12,6 +12,7 @@ const std::vector<Row>& Rows() {
     for (const Row& row : CosineRows()) all.push_back(row);
     for (const Row& row : ThcRows()) all.push_back(row);
     for (const Row& row : BlockRows()) all.push_back(row);
+    for (const Row& row : DynamiqRows()) all.push_back(row);
     for (const Row& row : LowRankRows()) all.push_back(row);
     return all;
   }();

@@ -53,6 +53,7 @@ std::vector<Row> SpectrumRows();
 std::vector<Row> RotationRows();
 std::vector<Row> CosineRows();
 std::vector<Row> ThcRows();
+std::vector<Row> DynamiqRows();
 std::vector<Row> BlockRows();
 std::vector<Row> LowRankRows();
 

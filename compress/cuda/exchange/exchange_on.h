@@ -8,10 +8,12 @@
 
 #include "compress/cuda/exchange/arc_exchange.h"
 #include "compress/cuda/exchange/codec_exchange.h"
+#include "compress/cuda/exchange/dynamiq_exchange.h"
 #include "compress/cuda/exchange/omnireduce_exchange.h"
 #include "compress/cuda/exchange/powersgd_exchange.h"
 #include "compress/cuda/exchange/thc_exchange.h"
 #include "compress/model_exchange.h"
+#include "compress/schemes/dynamiq.h"
 #include "compress/schemes/matrices/arc.h"
 #include "compress/schemes/matrices/powersgd.h"
 #include "compress/schemes/sparse/omnireduce.h"
@@ -45,6 +47,12 @@ std::unique_ptr<DeviceExchange> OpenExchangeOn(Device device, const Scheme& sche
   }
   if (const auto* arc = dynamic_cast<const ArcScheme*>(&scheme)) {
     return std::make_unique<ArcDeviceExchange<Device>>(std::move(device), *arc, units, workers);
+  }
+  if (const auto* levels = dynamic_cast<const DynamiqScheme*>(&scheme)) {
+    *why = DynamiqDeviceExchange<Device>::LacksKernels(workers);
+    if (!why->empty()) return nullptr;
+    return std::make_unique<DynamiqDeviceExchange<Device>>(std::move(device), *levels, units,
+                                                           workers);
   }
   if (const auto* blocks = dynamic_cast<const OmniReduceScheme*>(&scheme)) {
     *why = BlocksTable::LacksKernels(blocks->options().block);

@@ -25,7 +25,10 @@ class HopGroup : public MessageGroup<Device> {
         setting_(format.setting),
         units_(units),
         workers_(workers),
-        rounds_(*format.hops, workers, format.setting, LengthsOf(units)),
+        rounds_(*format.hops, workers, format.setting.bucket, LengthsOf(units),
+                [setting = format.setting](int, HopRange range) {
+                  return SegmentBytes(setting, range.size());
+                }),
         non_finite_(faults.Add(FaultKind::kNonFinite, IdsOf(units))),
         draws_(units),
         messages_(on, format.setting, WholeUnitsOf(format, units), workers) {

@@ -15,12 +15,12 @@
 #include <bit>
 #include <cassert>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "compress/cuda/device/segments.h"
-#include "compress/cuda/kernels/coding/quantise_table.h"
 #include "compress/schemes/hops/hop_sum.h"
 
 namespace legacy::cuda {
@@ -42,13 +42,17 @@ class HopRounds {
  public:
   using Round = std::vector<Hop>;
 
-  // `setting` is that of a quantiser with buckets.
-  HopRounds(HopOrder order, int workers, const QuantiserSetting& setting,
-            const std::vector<int64_t>& lengths)
-      : order_(order), workers_(workers), count_(HopPieces(order, workers)), setting_(setting) {
-    for (const int64_t length : lengths) {
-      pieces_.push_back(HopRanges(length, setting.bucket, count_));
-    }
+  // Returns the bytes of an encoded range of a unit.
+  using BytesOf = std::function<int64_t(int unit, HopRange range)>;
+
+  // Pieces of units of these lengths are multiples of `block` values.
+  HopRounds(HopOrder order, int workers, int64_t block, const std::vector<int64_t>& lengths,
+            BytesOf bytes)
+      : order_(order),
+        workers_(workers),
+        count_(HopPieces(order, workers)),
+        bytes_(std::move(bytes)) {
+    for (const int64_t length : lengths) pieces_.push_back(HopRanges(length, block, count_));
     order == HopOrder::kRing || workers == 1 ? AddRing() : AddButterfly();
   }
 
@@ -85,7 +89,7 @@ class HopRounds {
     }
     if (sends) {
       hop.out = end_;
-      end_ += RoundedUp(SegmentBytes(setting_, hop.range.size()), 16);
+      end_ += RoundedUp(bytes_(hop.unit, hop.range), 16);
       room_ = std::max(room_, end_);
       sends_.insert({{hop.unit, hop.piece, hop.worker}, hop.out});
     }
@@ -148,7 +152,7 @@ class HopRounds {
   HopOrder order_;
   int workers_;
   int count_;  // of pieces
-  QuantiserSetting setting_;
+  BytesOf bytes_;
   std::vector<std::vector<HopRange>> pieces_;  // of each unit
   std::vector<Round> rounds_;
   int64_t room_ = 0;

@@ -65,6 +65,7 @@ class KeptExchange : public DeviceExchange {
   int ActiveWorkers() const { return static_cast<int>(active_.size()); }
   const std::vector<int>& active() const { return active_; }
   const int32_t* active_memory() const { return active_memory_.data(); }
+  int64_t numel() const { return numel_; }  // of the flat gradient
   int64_t stride() const { return stride_; }
   float* values() const { return values_.data(); }
   // Returns the slot of the worker that encodes now.

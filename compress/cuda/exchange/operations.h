@@ -13,6 +13,7 @@
 #include "compress/cuda/device/segments.h"
 #include "compress/cuda/device/workspace.h"
 #include "compress/cuda/kernels/coding/dequantise_kernels.h"
+#include "compress/cuda/kernels/coding/dynamiq_kernels.h"
 #include "compress/cuda/kernels/coding/hop_kernels.h"
 #include "compress/cuda/kernels/coding/quantise_kernels.h"
 #include "compress/cuda/kernels/coding/read_message_kernels.h"
@@ -178,6 +179,18 @@ class Operations {
   }
   void AddHops(const DeviceQuantiser<Device>& table, const HopArrays& arrays) {
     LaunchHops(device_, *table, table.view(), arrays);
+  }
+  void DynamiqStatistics(int64_t supers, const cuda::DynamiqStatistics::Args& args) {
+    LaunchDynamiqStatistics(device_, supers, args);
+  }
+  void EncodeDynamiq(int64_t slots, const DynamiqEncode::Args& args) {
+    LaunchDynamiqEncode(device_, slots, args);
+  }
+  void AddDynamiqHops(int64_t places, const DynamiqAddHop::Args& args) {
+    LaunchDynamiqHops(device_, places, args);
+  }
+  void GatherDynamiq(int64_t places, const DynamiqGather::Args& args) {
+    LaunchDynamiqGather(device_, places, args);
   }
   void ClearOutside(const Segmented& table, const Extent* kept, float* values) {
     LaunchClearOutside(device_, *table, table.view(), kept, values);

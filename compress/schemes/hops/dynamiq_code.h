@@ -18,6 +18,8 @@
 #include <span>
 #include <vector>
 
+#include "compress/schemes/hops/dynamiq_rules.h"
+
 namespace legacy::dynamiq {
 
 inline constexpr int64_t kGroup = 16;                // values of a group
@@ -29,21 +31,12 @@ inline constexpr int64_t kSuper = kGroup * kGroups;  // values of a super-group
 constexpr int64_t SuperBytes(int bits) { return 32 * bits + 18; }
 inline constexpr double kOverheadBits = (18 + 4) * 8.0 / kSuper;
 
-// The neighbour of z that is taken. kValue takes the upper one with the probability that makes the
-// expectation z. kLog takes it by the fraction of log(1 + ...) instead, as the published kernels
-// do: that is biased upwards, by 1.7 % of the mean magnitude at 2 bits.
-enum class Rounding : uint8_t { kValue, kLog };
-
+// Returns the levels of 2, 4 or 8 bits.
+const CodeTable& TableOf(int bits);
 // Returns the m + 1 levels of 2, 4 or 8 bits, from 0 to 1.
 std::span<const double> Levels(int bits);
 // Returns the level of z, 0 <= z <= 1, with a draw u of [0, 1).
 int LevelOf(int bits, double z, double u, Rounding rounding);
-// Returns the code of a group whose largest magnitude is `top`: at most 255 if `unit` is at least a
-// 255th of every magnitude.
-int GroupCode(double top, double unit);
-// Returns the unit of a super-group with that largest magnitude, a bf16.
-float UnitOf(float largest);
-
 // Writes SuperBytes(bits) for a super-group of finite values; value i has the draw draws[i].
 void Encode(std::span<const float, kSuper> values, int bits, std::span<const double, kSuper> draws,
             Rounding rounding, std::byte* out);

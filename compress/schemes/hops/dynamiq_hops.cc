@@ -8,16 +8,6 @@
 #include "compress/cpu/cast.h"
 
 namespace legacy::dynamiq {
-namespace {
-
-float Rounded(double x) {
-  constexpr double kLargest = std::numeric_limits<float>::max();
-  const auto value = static_cast<float>(std::clamp(x, -kLargest, kLargest));
-  return cpu::Bfloat16ToFloat(cpu::FloatToBfloat16(value));
-}
-
-}  // namespace
-
 std::vector<float> StatisticsOf(std::span<const float> values) {
   std::vector<float> statistics;
   for (int64_t begin = 0; begin < std::ssize(values); begin += kSuper) {
@@ -27,8 +17,8 @@ std::vector<float> StatisticsOf(std::span<const float> values) {
       sum += x;
       squares += double{x} * double{x};
     }
-    statistics.push_back(Rounded(sum / static_cast<double>(super.size())));
-    statistics.push_back(Rounded(squares));
+    statistics.push_back(StatisticOf(sum / static_cast<double>(super.size())));
+    statistics.push_back(StatisticOf(squares));
   }
   return statistics;
 }

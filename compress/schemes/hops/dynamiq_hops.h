@@ -28,6 +28,9 @@ class Layout {
 
   // Returns the bits of a super-group by its place in the order of sending.
   int BitsOf(int64_t place) const { return bits_[place]; }
+  // Returns the super-group in a place, and the mean of a super-group.
+  int64_t SuperAt(int64_t place) const { return order_[place]; }
+  float MeanOfSuper(int64_t super) const { return means_[super]; }
   // Returns the bytes of all super-groups.
   int64_t Bytes() const;
   // Returns the values less the means of their super-groups, in the order of sending; padding is 0.

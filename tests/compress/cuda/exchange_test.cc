@@ -365,6 +365,14 @@ TEST(CudaExchange, RowsThatAllShareAreTheCpus) {
   }
 }
 
+TEST(CudaExchange, SumsAtBitsByEnergyAreTheCpus) {
+  const std::vector<double> bits = {5, 3, 4, 8};
+  for (const char* name : {"dynamiq", "dynamiq:order=butterfly", "dynamiq:rounding=log"}) {
+    ExpectSame({name, false, bits}, Units(9000));
+    for (const int workers : {1, 2, 4, 7}) ExpectSame({name, false, bits, workers}, Units(2000));
+  }
+}
+
 // Units have many tiles, and need more memory than there is at first.
 TEST(CudaExchange, LargeUnitsGiveTheCpusBits) {
   for (const char* name : {"topk", "dgc", "randomk", "sampled+rbf", "qsgd"}) {
@@ -382,7 +390,7 @@ TEST(CudaExchange, HardInputsGiveTheCpusBits) {
   const auto inputs = test::HardInputs(FlatSize(units));
   for (const char* name :
        {"topk", "dgc", "randomk", "sampled", "threshold+fp16", "qsgd", "fp16", "fft", "fft+fp32",
-        "eden", "eden:bits=3,block=32", "dct", "thc", "omnireduce:block=16", "arc",
+        "eden", "eden:bits=3,block=32", "dct", "thc", "omnireduce:block=16", "arc", "dynamiq",
         "maxmin:reduction=ring", "mx:reduction=butterfly"}) {
     SCOPED_TRACE(name);
     const auto scheme = MakeScheme(name, {});
@@ -404,7 +412,7 @@ TEST(CudaExchange, WhatIsNotFiniteIsNamed) {
   const std::vector<Unit> units = Units(9000);
   for (const char* name : {"dense", "qsgd", "topk", "topk+sign", "randomk", "randomk:seed=worker",
                            "threshold", "sampled", "dgc", "fft", "eden", "dct", "thc", "omnireduce",
-                           "arc", "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
+                           "arc", "dynamiq", "mx:reduction=ring", "maxmin:reduction=butterfly"}) {
     for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
       SCOPED_TRACE(name);
       const auto scheme = MakeScheme(name, {});

@@ -248,7 +248,7 @@ TEST(CudaWork, SharedTablesLaunchWhatIsCharged) {
 // its message, and clears the residual of what does not travel.
 TEST(CudaWork, HopsLaunchWhatIsCharged) {
   for (const char* name : {"mx:reduction=ring", "mx:reduction=butterfly", "maxmin:reduction=ring",
-                           "qsgd:reduction=butterfly"}) {
+                           "qsgd:reduction=butterfly", "dynamiq"}) {
     ExpectCharged({name, false});
   }
 }
@@ -368,6 +368,28 @@ TEST(CudaWork, HopsMoveWhatIsCharged) {
     PrintRow({name, false}, "hops", counted, charged);
     EXPECT_NEAR(charged / counted, 1, kTolerance) << name;
   }
+}
+
+// Each of four workers encodes four times what it sends first, and its values are written as they
+// are sent.
+TEST(CudaWork, HopsByEnergyMoveWhatIsCharged) {
+  constexpr int kRing = 4;
+  const Step step = LastStep({"dynamiq", false}, Layers(), kRing, 2, Gradient);
+  double statistics = 0, padded = 0;
+  for (const Work& entry : step.encode_work) {
+    if (entry.kernel == "dynamiq.statistics") statistics = BytesOf({entry});
+    if (entry.kernel == "dynamiq.encode") padded = static_cast<double>(kRing * entry.elements);
+  }
+  const double drawn = 2 * padded / dynamiq::kGroup * kRing;
+  const double message = kRing * (BytesOf(step.encode_work) - statistics - drawn);
+  const double charged = drawn + kRing * (message + 4 * padded) + BytesOf(step.decode_work);
+  const auto counted = static_cast<double>(step.decode.bytes);
+  PrintRow({"dynamiq", false}, "all", counted, charged);
+  EXPECT_NEAR(charged / counted, 1, kTolerance);
+  EXPECT_NEAR(statistics / static_cast<double>(step.encode.bytes - 8 * (Layers().back().offset +
+                                                                        Layers().back().numel)),
+              1, kTolerance)
+      << "besides the copy of the gradient";
 }
 
 TEST(CudaWork, MultiplyAddsAreWhatIsCharged) {

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <limits>
+#include <string_view>
 
 #include "base/error.h"
 #include "compress/policy.h"
@@ -119,11 +120,12 @@ BackendReport ExpectSame(const Case& what,
 }
 
 TEST(DeviceTraining, SchemesGiveTheBitsOfTheHost) {
-  for (const char* scheme :
-       {"topk", "randomk", "qsgd", "sign", "dense", "topk+fp16", "fft", "eden", "dct", "thc"}) {
+  for (const char* scheme : {"topk", "randomk", "qsgd", "sign", "dense", "topk+fp16", "fft", "eden",
+                             "dct", "thc", "omnireduce", "arc", "dynamiq", "mx:reduction=ring"}) {
     Case what{.scheme = scheme};
-    if (what.scheme == "qsgd" || what.scheme == "eden") what.parameter = 4;
-    if (what.scheme == "dense" || what.scheme == "sign" || what.scheme == "thc") {
+    const std::string_view name = what.scheme;
+    if (name == "qsgd" || name == "eden" || name == "dynamiq") what.parameter = 4;
+    if (name == "dense" || name == "sign" || name == "thc" || name.starts_with("mx")) {
       what.parameter = 1;
     }
     const BackendReport report = ExpectSame(what);
