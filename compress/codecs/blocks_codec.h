@@ -27,6 +27,8 @@ namespace legacy {
 int64_t KeptBlocks(int64_t blocks, double density);
 
 inline constexpr int64_t kLargestBlock = 1 << 20;  // elements
+// Bytes of the number of the next block, before a block of schemes/sparse/omnireduce.h.
+inline constexpr int64_t kBlockOffsetBytes = sizeof(uint32_t);
 
 // The blocks of a vector of `numel` elements, of which `kept` are sent.
 struct BlockLayout {

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "compress/cuda/bench/setup.h"
+#include "compress/cuda/exchange/arc_exchange.h"
 #include "compress/cuda/exchange/powersgd.h"
 #include "compress/cuda/kernels/transforms/arc_kernels.h"
 #include "compress/cuda/kernels/transforms/orthonormalise_kernels.h"
@@ -168,7 +169,9 @@ Work Step(const Case& c, uint32_t seed, Arena& arena) {
 
 cuda::ArcTable ArcTableOf(const Case& c) {
   const std::vector<Unit> units = Units(c);
-  return {{.rank = static_cast<int64_t>(kRank)}, units, std::vector<double>(units.size(), c.ratio)};
+  const ArcOptions options = {.rank = static_cast<int64_t>(kRank)};
+  const std::vector<double> densities(units.size(), c.ratio);
+  return {options.rank, cuda::ArcMembersOf(options, units, densities)};
 }
 
 // Gradient and residual are read and their sum is written; the sketch reads it; rows are read,

@@ -19,6 +19,24 @@
 
 namespace legacy::cuda {
 
+// Returns what a step sends of units.
+inline std::vector<ArcMember> ArcMembersOf(const ArcOptions& options,
+                                           const std::vector<Unit>& units,
+                                           std::span<const double> densities) {
+  std::vector<ArcMember> members;
+  for (size_t u = 0; u < units.size(); ++u) {
+    const ArcStep step{options, units[u], densities[u]};
+    ArcMember& member = members.emplace_back();
+    member.extent = {units[u].offset, units[u].numel};
+    member.keeps = step.Memory().kind != MemoryKind::kNone;
+    if (!step.Compresses()) continue;
+    member.rows = step.Shape().rows;
+    member.columns = step.Shape().columns;
+    member.kept = step.Rows();
+  }
+  return members;
+}
+
 template <class Device>
 class ArcDeviceExchange : public KeptExchange<Device> {
  public:
@@ -106,7 +124,7 @@ class ArcDeviceExchange : public KeptExchange<Device> {
   void LayOut(const ModelStep& step) {
     Device& device = this->on().device();
     densities_.assign(step.parameters.begin(), step.parameters.end());
-    table_.Set(device, ArcTable(options_, this->units(), densities_));
+    table_.Set(device, ArcTable(options_.rank, ArcMembersOf(options_, this->units(), densities_)));
     sketches_.Reserve(table_->sketch() * this->workers());
     squares_.Reserve(table_->rows());
     ranks_.Reserve(table_->rows());

@@ -152,7 +152,7 @@ void DynamiqDeviceExchange<Device>::LayOut() {
   for (size_t u = 0; u < places_.size(); ++u) {
     std::vector<double> sums(static_cast<size_t>(2 * places_[u].supers));
     for (int slot = 0; slot < active; ++slot) {
-      const float* const own = &statistics[2 * (slot * supers() + places_[u].first)];
+      const float* const own = statistics.data() + 2 * (slot * supers() + places_[u].first);
       for (size_t i = 0; i < sums.size(); ++i) sums[i] += own[i];
     }
     const dynamiq::Layout& layout = layouts_.emplace_back(sums, active, parameters_[u]);

@@ -30,8 +30,6 @@
 
 namespace legacy {
 
-inline constexpr int64_t kBlockOffsetBytes = sizeof(uint32_t);  // of the next block's number
-
 struct OmniReduceOptions {
   int64_t block = 256;  // elements
   int64_t slots = 256;  // blocks that an aggregator sums at once

@@ -14,7 +14,6 @@
 #include "compress/cpu/vector.h"
 #include "compress/cuda/device/image.h"
 #include "compress/message.h"
-#include "compress/schemes/sparse/omnireduce.h"
 
 namespace legacy::cuda {
 

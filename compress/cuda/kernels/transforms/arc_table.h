@@ -10,7 +10,6 @@
 
 #include "compress/cuda/device/image.h"
 #include "compress/message.h"
-#include "compress/schemes/matrices/arc.h"
 
 namespace legacy::cuda {
 
@@ -39,38 +38,44 @@ struct ArcVectors {
   int32_t rank = 0;
 };
 
+// What a step sends of a unit.
+struct ArcMember {
+  Extent extent;
+  bool keeps = false;  // whether there is a residual
+  int64_t rows = 0;    // of a matrix whose rows are chosen; 0: the unit is sent whole
+  int64_t columns = 0;
+  int64_t kept = 0;
+};
+
 class ArcTable : public ImageTable {
  public:
-  ArcTable(const ArcOptions& options, const std::vector<Unit>& units,
-           std::span<const double> densities)
-      : rank_(static_cast<int32_t>(options.rank)) {
+  ArcTable(int64_t rank, const std::vector<ArcMember>& members)
+      : rank_(static_cast<int32_t>(rank)) {
     std::vector<Extent> extents;
     std::vector<int32_t> matrices;
-    for (size_t u = 0; u < units.size(); ++u) {
-      const ArcStep step{options, units[u], densities[u]};
+    for (const ArcMember& member : members) {
       ArcUnit& unit = units_.emplace_back();
-      unit.extent = {units[u].offset, units[u].numel};
-      unit.keeps = step.Memory().kind != MemoryKind::kNone ? 1 : 0;
+      unit.extent = member.extent;
+      unit.keeps = member.keeps ? 1 : 0;
       unit.message = stride_;
       unit.draws = draws_;
       unit.sketch = sketch_;
       unit.first_row = first_row_.back();
       unit.first_kept = first_kept_.back();
       extents.push_back(unit.extent);
-      if (!step.Compresses()) {
+      if (member.rows == 0) {
         unit.values = stride_ + kHeaderBytes;
-        stride_ = unit.values + int64_t{sizeof(float)} * units[u].numel;
+        stride_ = unit.values + int64_t{sizeof(float)} * member.extent.length;
         continue;
       }
-      const MatrixShape shape = step.Shape();
-      unit.rows = static_cast<uint32_t>(shape.rows);
-      unit.columns = static_cast<uint32_t>(shape.columns);
-      unit.kept = static_cast<uint32_t>(step.Rows());
+      unit.rows = static_cast<uint32_t>(member.rows);
+      unit.columns = static_cast<uint32_t>(member.columns);
+      unit.kept = static_cast<uint32_t>(member.kept);
       unit.values = stride_ + kExtendedHeaderBytes;
-      stride_ = unit.values + int64_t{sizeof(float)} * step.RowValues();
-      draws_ += shape.columns * options.rank;
-      sketch_ += step.SketchValues();
-      matrices.push_back(static_cast<int32_t>(u));
+      stride_ = unit.values + int64_t{sizeof(float)} * member.kept * member.columns;
+      draws_ += member.columns * rank;
+      sketch_ += member.rows * rank;
+      matrices.push_back(static_cast<int32_t>(units_.size()) - 1);
       first_row_.push_back(first_row_.back() + unit.rows);
       first_kept_.push_back(first_kept_.back() + unit.kept);
     }
