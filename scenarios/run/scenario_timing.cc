@@ -119,10 +119,10 @@ ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& tr
 }
 
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
-  const auto& [latency, bytes_per_second] = alpha_beta_[EntryOf(step)];
+  const AlphaBeta& rule = alpha_beta_[EntryOf(step)];
   double seconds = 0;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
-    seconds += fabric::AlphaBetaSeconds(spec, latency, bytes_per_second);
+    seconds += fabric::AlphaBetaSeconds(spec, rule.latency, rule.bytes_per_second);
   });
   return seconds;
 }
