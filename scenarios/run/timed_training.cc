@@ -25,11 +25,12 @@ constexpr double kBytesPerGb = 1e9;  // bytes of a GB in prices
 
 // Returns, for each bucket, the seconds in which the device is idle or decodes only for this
 // bucket, after all computing and after the buckets that ended before it, as a mean over the
-// workers.
+// workers. A sharded step has no buckets.
 std::vector<double> ExposedSeconds(const fabric::StepTraffic& traffic,
                                    const fabric::StepTiming& timing) {
   const size_t buckets = timing.buckets.size();
   std::vector<double> exposed(buckets);
+  if (buckets == 0) return exposed;
   std::vector<size_t> order(buckets);
   std::iota(order.begin(), order.end(), size_t{0});
   for (int w = 0; w < traffic.workers; ++w) {
