@@ -122,19 +122,17 @@ void Clock::AddDeviceTimes(const StepWork& work, const ShardedModel& model,
     encode += WorkSeconds(bucket.calls[0].encode);
     decode += WorkSeconds(bucket.calls[0].decode);
   }
-  const int shards = sharding_.sharding.shards > 0 ? sharding_.sharding.shards : work.workers;
+  const int shards = ShardsIn(sharding_, work.workers);
   const double bytes = BytesOf(compute_.precision);
   for (size_t u = 0; u < model.units.size(); ++u) {
     const auto elements = static_cast<double>(model.units[u].elements);
-    double pack = encode * elements / static_cast<double>(elements_), unpack = 0;
-    if (CopiesBuffers(sharding_)) {
-      const auto copy = [&](double values) {
-        return profile_.WorkSeconds({kCopyKernel, static_cast<int64_t>(values), 1});
-      };
-      unpack = copy(elements * bytes / kCopiedBytes);
-      pack += copy(elements * bytes / kCopiedBytes);
-    }
-    step.units[u].unpack = TimesOf(unpack, factors);
+    const double copy =
+        CopiesBuffers(sharding_)
+            ? profile_.WorkSeconds(
+                  {kCopyKernel, static_cast<int64_t>(elements * bytes / kCopiedBytes), 1})
+            : 0;
+    const double pack = encode * elements / static_cast<double>(elements_) + copy;
+    step.units[u].unpack = TimesOf(copy, factors);
     step.units[u].pack = TimesOf(pack, factors);
   }
   step.update =

@@ -56,10 +56,6 @@ bool ShardsWeights(ShardingKind kind) {
   return kind == ShardingKind::kZero3 || kind == ShardingKind::kFsdp || kind == ShardingKind::kHsdp;
 }
 
-int ShardsIn(const ShardingOptions& options, int workers) {
-  return options.sharding.shards > 0 ? options.sharding.shards : workers;
-}
-
 // Returns the bytes of fp32 at which a unit closes; 0: a block each.
 int64_t UnitBytes(const ShardingOptions& options, int workers, bool has_blocks) {
   switch (options.units.kind) {
@@ -211,6 +207,10 @@ void CheckSharding(const ShardingOptions& options, int workers) {
     throw Error("clock.rules", "rules of another sharding",
                 "megatron for megatron; fsdp2, fsdp1 and zero for the others");
   }
+}
+
+int ShardsIn(const ShardingOptions& options, int workers) {
+  return options.sharding.shards > 0 ? options.sharding.shards : workers;
 }
 
 bool CopiesBuffers(const ShardingOptions& options) {

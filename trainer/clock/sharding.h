@@ -91,6 +91,9 @@ struct ShardingOptions {
 // Throws Error on combinations without a meaning.
 void CheckSharding(const ShardingOptions& options, int workers);
 
+// Returns how many workers hold a copy of the model together.
+int ShardsIn(const ShardingOptions& options, int workers);
+
 // Returns whether gathered weights are copied out of a buffer, and gradients into one.
 bool CopiesBuffers(const ShardingOptions& options);
 

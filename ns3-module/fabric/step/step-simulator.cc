@@ -50,21 +50,11 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     EngineRequest request = m_request;
     request.run = step;
     const std::unique_ptr<Engine> engine = m_factory(request);
-    if (traffic.sharded && traffic.sharded->alone)
+    const bool alone = traffic.sharded && traffic.sharded->alone;
+    m_last = alone ? RunAlone(*engine, request, traffic, start) : Run(*engine, traffic, start);
+    if (!known)
     {
-        m_last = RunAlone(request, traffic, start);
-        if (!known)
-        {
-            Add(m_totals, m_last.counters);
-        }
-    }
-    else
-    {
-        m_last = Run(*engine, traffic, start);
-        if (!known)
-        {
-            Add(m_totals, engine->Counters());
-        }
+        Add(m_totals, alone ? m_last.counters : engine->Counters());
     }
     if (!m_memoise || engine->Random() || engine->DependsOnTime() || m_request.background)
     {
@@ -121,8 +111,10 @@ const StepSimulator::AloneTiming& StepSimulator::TimeAlone(const EngineRequest& 
     return alone;
 }
 
-StepTiming
-StepSimulator::RunAlone(const EngineRequest& request, const StepTraffic& traffic, TimeNs start)
+StepTiming StepSimulator::RunAlone(Engine& engine,
+                                   const EngineRequest& request,
+                                   const StepTraffic& traffic,
+                                   TimeNs start)
 {
     if (m_request.background)
     {
@@ -143,8 +135,7 @@ StepSimulator::RunAlone(const EngineRequest& request, const StepTraffic& traffic
             time(*groups);
         }
     }
-    const std::unique_ptr<Engine> engine = m_factory(request);
-    StepTiming timing = Run(*engine, timed, start);
+    StepTiming timing = Run(engine, timed, start);
     ForEachCollective(traffic,
                       [&](const CollectiveSpec& spec)
                       {

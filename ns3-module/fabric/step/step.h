@@ -176,7 +176,10 @@ class StepSimulator
     };
 
     StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
-    StepTiming RunAlone(const EngineRequest& request, const StepTraffic& traffic, TimeNs start);
+    StepTiming RunAlone(Engine& engine,
+                        const EngineRequest& request,
+                        const StepTraffic& traffic,
+                        TimeNs start);
     const AloneTiming&
     TimeAlone(const EngineRequest& request, const CollectiveSpec& spec, int workers, TimeNs start);
     static void RunToEnd(Engine& engine);
