@@ -21,18 +21,26 @@ SentCall Unsent(const CollectiveCall& call, int workers) {
 void SetSent(int worker, int64_t bytes, std::span<const int64_t> parts, std::span<const int> active,
              SentCall& call) {
   const bool divided = call.collective == Collective::kAllToAll && !parts.empty();
-  if (divided && (parts.size() != active.size() ||
+  const size_t receivers = call.owned ? static_cast<size_t>(call.owned->owners) : active.size();
+  if (divided && (parts.size() != receivers ||
                   std::accumulate(parts.begin(), parts.end(), int64_t{0}) != bytes)) {
     throw Error("parts of a message: they do not add up to its " + std::to_string(bytes) +
-                " bytes for " + std::to_string(active.size()) + " workers");
+                " bytes for " + std::to_string(receivers) +
+                (call.owned ? " owners of slices" : " workers"));
   }
   call.bytes[static_cast<size_t>(worker)] = bytes;
   if (!divided) return;
   const size_t workers = call.bytes.size();
+  if (call.owned && workers % receivers != 0) {
+    throw Error("owners of slices", std::to_string(receivers),
+                "a divisor of the " + std::to_string(workers) + " workers");
+  }
   call.pair_bytes.resize(workers * workers);
-  for (size_t i = 0; i < active.size(); ++i) {
-    call.pair_bytes[static_cast<size_t>(worker) * workers + static_cast<size_t>(active[i])] +=
-        parts[i];
+  const auto sender = static_cast<size_t>(worker);
+  for (size_t i = 0; i < receivers; ++i) {
+    const size_t receiver =
+        call.owned ? sender - sender % receivers + i : static_cast<size_t>(active[i]);
+    call.pair_bytes[sender * workers + receiver] += parts[i];
   }
 }
 

@@ -41,7 +41,18 @@ namespace legacy {
 // kServed: a parameter server compresses what it has formed from the payloads, and answers with
 // that.
 // kHops: every partial sum is encoded again before it travels on, as CollectiveCall::hops says.
-enum class Reduction : uint8_t { kConcat, kSum, kMax, kVote, kRequantisedSum, kServed, kHops };
+// kOwned: each slice of the unit has an owner, to whom all workers send their part of the message.
+// The owner alone forms the mean of its slice (CollectiveCall::owned).
+enum class Reduction : uint8_t {
+  kConcat,
+  kSum,
+  kMax,
+  kVote,
+  kRequantisedSum,
+  kServed,
+  kHops,
+  kOwned
+};
 
 // The operation that carries the payloads. The fabric chooses its algorithm (ring, tree, parameter
 // server).
@@ -93,6 +104,16 @@ struct ServedSlice {
   bool operator==(const ServedSlice&) const = default;
 };
 
+// The slices of an owned call. Worker w sends slice j to worker w - w % owners + j: consecutive
+// workers hold a copy of the model together.
+struct OwnedSlices {
+  int owners = 1;
+  bool rows = false;           // true: slices are whole rows of a tensor (schemes/owned_slices.h)
+  std::vector<int64_t> bytes;  // by slice, if all workers send as much; else pair_bytes has them
+
+  bool operator==(const OwnedSlices&) const = default;
+};
+
 // A collective call: the data that an exchange sends at once, and the device work around it.
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
@@ -108,6 +129,7 @@ struct CollectiveCall {
   std::vector<ServedSlice> served = {};    // of kServed with several servers: the slice of each
   std::optional<Hops> hops = {};           // of Reduction::kHops
   std::optional<BlockStream> blocks = {};  // of Collective::kBlockSparse
+  std::optional<OwnedSlices> owned = {};   // of Reduction::kOwned
 };
 
 // A collective call whose messages have a length that is known beforehand.
@@ -128,7 +150,7 @@ struct SentCall : CollectiveCall {
 // Returns a call before any worker has sent: lengths are 0. Work of equal kernels is added up.
 SentCall Unsent(const CollectiveCall& call, int workers);
 // Writes the length of a worker's message, and in an all-to-all those of its parts for the `active`
-// workers. Throws Error if parts do not add up to the message.
+// workers, or for the owners of slices. Throws Error if parts do not add up to the message.
 void SetSent(int worker, int64_t bytes, std::span<const int64_t> parts, std::span<const int> active,
              SentCall& call);
 
@@ -213,8 +235,8 @@ class Exchange {
   // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   // Returns the bytes of a worker's message of an all-to-all that are for each active worker, in
-  // ascending order; their sum is the message's length. It is called after all workers have
-  // encoded.
+  // ascending order, or for each owner of a slice; their sum is the message's length. It is called
+  // after all workers have encoded.
   virtual std::vector<int64_t> PartBytes([[maybe_unused]] int worker,
                                          [[maybe_unused]] ByteSpan message) const {
     return {};
@@ -308,6 +330,9 @@ struct SchemeTraits {
   bool owns_rate = false;
   // The only optimizer for which the mean is meant (trainer/optimizer.h); empty: any.
   std::string_view optimizer = {};
+  // The number of owners of slices to whom messages go (schemes/owned_slices.h); 0: they go to all
+  // workers.
+  int owners = 0;
 };
 
 // Makes exchanges. It holds configuration only, which all units share.

@@ -184,7 +184,7 @@ Header ReadHeader(ByteSpan message) {
   if (header.codec != static_cast<uint8_t>(CodecId::kExtended)) return header;
   const ExtendedHeader extended = ReadExtendedHeader(message);
   if (extended.method != ExtendedMethod::kMx) return header;
-  const auto largest = static_cast<uint8_t>(ElementFormat::kE2M1);
+  const auto largest = static_cast<uint8_t>(kLastElementFormat);
   header.values = static_cast<ValueType>(extended.values);
   if (!IsElementFormat(header.values) || extended.values > largest ||
       extended.parameter >= 1 << kCodecBits) {

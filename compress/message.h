@@ -69,9 +69,19 @@ enum class ValueType : uint8_t {
   kUser = 14,
 };
 
-// The number formats of the OCP's 8-bit and MX specifications. Their numbers follow those of value
-// types, which do not fit into a header: one with such a value type is extended.
-enum class ElementFormat : uint8_t { kE4M3 = 16, kE5M2 = 17, kE3M2 = 18, kE2M3 = 19, kE2M1 = 20 };
+// The number formats of the OCP's 8-bit and MX specifications, and integers of quantiser `int`.
+// Their numbers follow those of value types, which do not fit into a header: one with such a value
+// type is extended.
+enum class ElementFormat : uint8_t {
+  kE4M3 = 16,
+  kE5M2 = 17,
+  kE3M2 = 18,
+  kE2M3 = 19,
+  kE2M1 = 20,
+  kInteger = 21,
+  kNarrowInteger = 22,
+};
+inline constexpr ElementFormat kLastElementFormat = ElementFormat::kNarrowInteger;
 
 // Returns true if headers with that value type are extended (ExtendedHeader).
 constexpr bool IsElementFormat(ValueType values) {

@@ -16,6 +16,7 @@ namespace legacy {
 
 class Accelerator;
 class ProcessGroup;
+class WeightCodec;
 
 // TrainingOptions are the settings of a training.
 struct TrainingOptions {
@@ -49,6 +50,8 @@ struct TrainingOptions {
   // Optimizer of the weights that workers agree on; nothing: they take the mean. Where there is
   // one, workers train models of their own even with one step between exchanges.
   std::optional<OuterOptions> outer = std::nullopt;
+  // What workers gather of each other's weights, in place of the weights; null: these.
+  std::shared_ptr<const WeightCodec> weights = nullptr;
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes
   ProcessGroup* processes = nullptr;                   // that share the workers; null: this one

@@ -83,6 +83,9 @@ constexpr cpu::ElementRule RuleOf(ElementFormat format, bool up) {
       return cpu::ElementRule::Of(2, 3, 0x1F, up);
     case ElementFormat::kE2M1:
       return cpu::ElementRule::Of(2, 1, 0x7, up);
+    case ElementFormat::kInteger:
+    case ElementFormat::kNarrowInteger:
+      break;  // no floats
   }
   return {};
 }

@@ -22,6 +22,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
+#include "compress/schemes/owned_slices.h"
 #include "compress/schemes/residual_decay.h"
 #include "compress/sparsifier.h"
 #include "legacy_rows.h"
@@ -180,6 +181,7 @@ void CheckOptions(const Stage& stage) {
   } else {
     return;
   }
+  add(OwnedSlicesOptions());
   OptionReader(stage, known);
 }
 
@@ -197,23 +199,30 @@ CodecSchemeOptions TakeOptions(Stage& stage, const SchemeOptions& options) {
   return ReadCodecSchemeOptions(OptionReader(own, CodecSchemeOptionSpecs()), options);
 }
 
-// Removes an option that all schemes have from the first stage.
-Stage Take(const OptionSpec& option, Stage& stage) {
+// Removes options that all schemes have from the first stage.
+Stage Take(std::span<const OptionSpec> options, Stage& stage) {
   Stage own{.name = stage.name};
-  if (auto node = stage.options.extract(option.name)) own.options.insert(std::move(node));
+  for (const OptionSpec& option : options) {
+    if (auto node = stage.options.extract(option.name)) own.options.insert(std::move(node));
+  }
   return own;
 }
 
 int64_t TakeDenseStart(Stage& stage) {
   const OptionSpec& option = DenseStartOption();
-  const Stage own = Take(option, stage);
+  const Stage own = Take({&option, 1}, stage);
   return OptionReader(own, {&option, 1}).Integer(option.name, 0, int64_t{1} << 53);
 }
 
 double TakeResidualDecay(Stage& stage) {
   const OptionSpec& option = ResidualDecayOption();
-  const Stage own = Take(option, stage);
+  const Stage own = Take({&option, 1}, stage);
   return OptionReader(own, {&option, 1}).Number(option.name, 0, 1);
+}
+
+Cut TakeCut(Stage& stage) {
+  const Stage own = Take(OwnedSlicesOptions(), stage);
+  return ReadCut(OptionReader(own, OwnedSlicesOptions()));
 }
 
 std::unique_ptr<Scheme> MakePlainScheme(std::vector<Stage> stages, const SchemeOptions& options) {
@@ -238,9 +247,10 @@ std::unique_ptr<Scheme> MakeScheme(std::string_view text, const SchemeOptions& o
   SchemeOptions all = options;
   all.dense_start = TakeDenseStart(stages.front());
   all.residual_decay = TakeResidualDecay(stages.front());
+  const Cut cut = TakeCut(stages.front());
   std::unique_ptr<Scheme> scheme = MakePlainScheme(std::move(stages), all);
   CheckResidualDecay(*scheme, all.residual_decay);
-  return WithDenseStart(std::move(scheme), all.dense_start);
+  return WithOwners(WithDenseStart(std::move(scheme), all.dense_start), cut);
 }
 
 std::span<const SchemeRow> SchemeTable() {

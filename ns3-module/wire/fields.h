@@ -191,8 +191,8 @@ void Fields(Archive& archive, BucketTraffic& b)
 template <class Archive>
 void Fields(Archive& archive, ShardedUnit& u)
 {
-    auto& [gather, gatherAgain, kept, unpack, pack, reduce, replicas] = u;
-    archive(gather, gatherAgain, kept, unpack, pack, reduce, replicas);
+    auto& [gather, gatherAgain, kept, unpack, pack, encode, lengths, reduce, sum, replicas] = u;
+    archive(gather, gatherAgain, kept, unpack, pack, encode, lengths, reduce, sum, replicas);
 }
 
 template <class Archive>
@@ -208,6 +208,8 @@ void Fields(Archive& archive, ShardedTraffic& s)
     auto& [units,
            segments,
            update,
+           announcements,
+           announce,
            passes,
            reducesEach,
            gathers,
@@ -219,6 +221,8 @@ void Fields(Archive& archive, ShardedTraffic& s)
     archive(units,
             segments,
             update,
+            announcements,
+            announce,
             passes,
             reducesEach,
             gathers,

@@ -44,9 +44,15 @@ void Fields(Archive& archive, ServedSlice& s) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, OwnedSlices& s) {
+  auto& [owners, rows, bytes] = s;
+  archive(owners, rows, bytes);
+}
+
+template <class Archive>
 void Fields(Archive& archive, CollectiveCall& c) {
-  auto& [reduction, collective, root, encode, decode, pull, serve, served, hops, blocks] = c;
-  archive(reduction, collective, root, encode, decode, pull, serve, served, hops, blocks);
+  auto& [reduction, collective, root, encode, decode, pull, serve, served, hops, blocks, owned] = c;
+  archive(reduction, collective, root, encode, decode, pull, serve, served, hops, blocks, owned);
 }
 
 template <class Archive>
@@ -67,11 +73,17 @@ void Fields(Archive& archive, BucketWork& b) {
 }
 
 template <class Archive>
+void Fields(Archive& archive, WeightWork& w) {
+  auto& [layer, slices, encode, decode] = w;
+  archive(layer, slices, encode, decode);
+}
+
+template <class Archive>
 void Fields(Archive& archive, StepWork& w) {
-  auto& [step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers,
-         local_steps] = w;
-  archive(step, workers, batch_size, passes, whole_gradient, update, buckets, active_workers,
-          local_steps);
+  auto& [step, workers, batch_size, passes, whole_gradient, update, buckets, weights,
+         active_workers, local_steps] = w;
+  archive(step, workers, batch_size, passes, whole_gradient, update, buckets, weights,
+          active_workers, local_steps);
 }
 
 template <class Archive>

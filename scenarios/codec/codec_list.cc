@@ -13,6 +13,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
+#include "compress/schemes/owned_slices.h"
 #include "compress/schemes/residual_decay.h"
 #include "compress/sparsifier.h"
 #include "scenarios/codec/codec_run.h"
@@ -63,6 +64,13 @@ std::string CollectiveText(const Scheme& scheme, const Unit& unit) {
     default:
       return "all-gather";
   }
+}
+
+// Returns the options that all schemes take.
+std::vector<OptionSpec> CommonOptions() {
+  std::vector<OptionSpec> options = {DenseStartOption(), ResidualDecayOption()};
+  options.insert(options.end(), OwnedSlicesOptions().begin(), OwnedSlicesOptions().end());
+  return options;
 }
 
 MethodEntry CodecEntry(const std::string& name) {
@@ -202,8 +210,7 @@ std::string ListText(const std::vector<std::string>& names) {
     }
     if (names.empty() && title == sections[0].first) {
       text += "every codec also takes: " + OptionLine(CodecSchemeOptionSpecs()) + "\n";
-      const OptionSpec common[] = {DenseStartOption(), ResidualDecayOption()};
-      text += "every codec and scheme takes: " + OptionLine(common) + "\n";
+      text += "every codec and scheme takes: " + OptionLine(CommonOptions()) + "\n";
     }
   }
   for (const std::string& name : names) {
@@ -221,8 +228,8 @@ std::vector<ValidationTable> ListTables() {
   }
   ValidationTable common{"codec-options", {"option", "what it does"}, {}};
   std::vector<OptionSpec> options(CodecSchemeOptionSpecs().begin(), CodecSchemeOptionSpecs().end());
-  options.push_back(DenseStartOption());
-  options.push_back(ResidualDecayOption());
+  const std::vector<OptionSpec> all = CommonOptions();
+  options.insert(options.end(), all.begin(), all.end());
   for (const OptionSpec& option : options) {
     common.rows.push_back({"`" + option.name + "=" + option.fallback + "`",
                            Cell("(" + option.allowed + "): " + option.help)});

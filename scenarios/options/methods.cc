@@ -49,7 +49,46 @@ std::string WithFormat(const std::string& scheme, const Scenario& scenario) {
   return FormatStages(stages);
 }
 
+// Returns true if a scheme sends every value, rounded at most, where it keeps no residuals.
+bool SendsValues(const std::string& text) {
+  return !MakeScheme(text)->Traits().needs_error_feedback &&
+         MakeScheme(text, {.error_feedback = false})->Traits().sends_values;
+}
+
+// Returns a scheme whose messages go to the owners of slices, in a scenario that shards; dense sums
+// stay as they are, because owners get their parts anyway.
+std::string WithOwners(const std::string& text, const Scenario& scenario) {
+  const Cut cut = CutOf(scenario);
+  if (cut.owners == 0) return text;
+  if (SendsValues(text)) return text;
+  const std::string with = WithOption(text, "owners", std::to_string(cut.owners));
+  return with == text ? text : WithOption(with, "cut", cut.by_rows ? "rows" : "values");
+}
+
 }  // namespace
+
+Cut CutOf(const Scenario& scenario) {
+  const ShardingOptions sharding = ShardingOptionsOf(scenario);
+  if (sharding.sharding.kind == ShardingKind::kNone) return {};
+  return {.owners = ShardsIn(sharding, scenario.workers), .by_rows = CutsByRows(sharding)};
+}
+
+bool SendsToOwners(const Method& method, const Scenario& scenario) {
+  return CutOf(scenario).owners > 0 &&
+         (!method.weights.empty() || MakeScheme(SchemeText(method, scenario))->Traits().owners > 0);
+}
+
+BucketOptions BucketsOf(const Scenario& scenario, const Scheme& scheme) {
+  if (scheme.Traits().owners > 0) return {.first_bytes = 1, .bucket_bytes = 1};
+  return {.bucket_bytes = *scenario.bucket};
+}
+
+std::shared_ptr<const WeightCodec> WeightCodecOf(const Method& method, const Scenario& scenario,
+                                                 uint64_t seed) {
+  if (method.weights.empty()) return nullptr;
+  return std::make_shared<WeightCodec>(method.weights, CutOf(scenario), seed,
+                                       "methods." + method.name + ".weights");
+}
 
 bool SendsDense(const Method& method) { return ParseStages(method.scheme).front().name == "dense"; }
 
@@ -66,6 +105,7 @@ std::string SchemeText(const Method& method, const Scenario& scenario) {
   if (const int servers = AggregatingServers(scenario); servers > 1) {
     text = WithOption(text, "servers", std::to_string(servers));
   }
+  text = WithOwners(text, scenario);
   // A scheme that applies momentum before it compresses takes over the momentum of the training,
   // unless it has one of its own.
   const SchemeTraits traits = MakeScheme(text)->Traits();
@@ -222,6 +262,50 @@ void CheckServers(const Method& method, const Scenario& scenario, int servers) {
           ": the server answers with what it has compressed (where=server, where=both)");
 }
 
+// Throws Error unless the scenario shards what the method sends of weights.
+void CheckWeights(const Method& method, const Scenario& scenario) {
+  if (method.weights.empty()) return;
+  const ShardingOptions sharding = ShardingOptionsOf(scenario);
+  const std::string key = "methods." + method.name + ".weights";
+  if (sharding.sharding.kind == ShardingKind::kNone) {
+    throw Error(key, method.weights, "none without clock.sharding, as nobody gathers weights");
+  }
+  const WeightCodec codec(method.weights, CutOf(scenario), 0, key);
+  if (codec.SendsDifferences() && ShardsWeights(sharding.sharding.kind)) {
+    throw Error(key, method.weights,
+                "delta with clock.sharding zero1, zero2 or megatron, where every worker keeps all "
+                "weights; not " +
+                    scenario.sharding.text());
+  }
+  if (method.Local()) throw Error(key, method.weights, "none with local steps");
+}
+
+// Throws Error unless a scenario that shards has the owners of slices to whom the method sends.
+void CheckOwners(const Method& method, const Scenario& scenario, const SchemeTraits& traits) {
+  const int owners = CutOf(scenario).owners;
+  const std::string key = "methods." + method.name;
+  if (traits.owners > 0) {
+    if (traits.owners != owners) {
+      throw Error(key + ".scheme", method.scheme,
+                  "as many owners as clock.sharding has, which sets them itself");
+    }
+    if (*method.scope == Scope::kLayer) return;
+    throw Error(key + ".scope", method.scope.text(),
+                "layer with clock.sharding, as each worker owns a slice of each layer");
+  }
+  if (owners == 0 || traits.sends_values) return;
+  std::string why;
+  try {
+    MakeScheme(method.scheme + (ParseStages(method.scheme).front().options.empty() ? ":" : ",") +
+               "owners=2");
+  } catch (const Error& error) {
+    why = std::string(": ") + error.what();
+  }
+  throw Error(key + ".scheme", method.scheme,
+              "methods whose messages can go to owners of slices, with clock.sharding " +
+                  scenario.sharding.text() + why);
+}
+
 }  // namespace
 
 MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<const Unit> units) {
@@ -245,11 +329,14 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
                 "does not depend on what is selected; use volume=elements");
   }
   CheckServers(method, scenario, built.scheme->Traits().servers);
+  CheckOwners(method, scenario, built.scheme->Traits());
+  CheckWeights(method, scenario);
   const ParameterSpec& spec = built.scheme->Parameter();
   built.description = WithFormat(method.scheme, scenario) + " by " + method.scope.text();
   if (method.local_steps > 1) {
     built.description += ", every " + std::to_string(method.local_steps) + " steps";
   }
+  if (!method.weights.empty()) built.description += ", weights by " + method.weights;
   if (method.outer->has_value()) built.description += ", outer " + method.outer.text();
   if (IsLegacyTable(method)) {
     const VolumeModel model = {

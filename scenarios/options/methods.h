@@ -8,7 +8,10 @@
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
+#include "compress/schemes/owned_slices.h"
 #include "scenarios/options/scenario.h"
+#include "trainer/clock/bucket_plan.h"
+#include "trainer/weight_codec.h"
 
 namespace legacy {
 
@@ -32,6 +35,19 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<
 
 // Returns the method's scheme with the scenario's options in it.
 std::string SchemeText(const Method& method, const Scenario& scenario);
+
+// Returns how a scenario that shards cuts units into slices; else no owners.
+Cut CutOf(const Scenario& scenario);
+// Returns true for methods whose results depend on how units are cut: their messages go to the
+// owners of slices, or come from them.
+bool SendsToOwners(const Method& method, const Scenario& scenario);
+
+// Returns the buckets in which a method's gradients travel. Messages to the owners of slices have a
+// bucket for each layer, which the clock groups by the units of a sharded step.
+BucketOptions BucketsOf(const Scenario& scenario, const Scheme& scheme);
+// Returns the method's weight codec; null: workers gather the weights.
+std::shared_ptr<const WeightCodec> WeightCodecOf(const Method& method, const Scenario& scenario,
+                                                 uint64_t seed);
 
 // Returns true for methods whose gradients have the format that training.reduce says.
 bool SendsDense(const Method& method);

@@ -158,8 +158,8 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "clock.sharding", "--sharding", "none|zero1|zero2|zero3|fsdp|hsdp:S|megatron",
           "what is sharded over the workers; zero1, megatron: optimizer states; zero2: and "
           "gradients; zero3, fsdp: and weights, which are gathered before each use; hsdp:S: as "
-          "fsdp, among S consecutive workers. No number of the training changes; methods that "
-          "sum gradients value by value can be sharded") |
+          "fsdp, among S consecutive workers. Dense sums are trained as without; the messages of "
+          "other methods go to the owners of slices, each compressed by itself") |
           kUsual | kMayFurther,
       Text<&Scenario::rules>("clock.rules", "--rules", "auto|fsdp2|fsdp1|zero|megatron",
                              "framework whose order of gathers and reductions a sharded step has; "

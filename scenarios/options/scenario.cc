@@ -178,6 +178,9 @@ std::string PrintScenario(const Scenario& scenario) {
       if (method.outer->has_value()) {
         out << YAML::Key << "outer" << YAML::Value << method.outer.text();
       }
+      if (!method.weights.empty()) {
+        out << YAML::Key << "weights" << YAML::Value << method.weights;
+      }
       if (!method.algorithm.empty()) {
         out << YAML::Key << "algorithm" << YAML::Value << method.algorithm;
       }

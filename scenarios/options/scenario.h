@@ -53,6 +53,9 @@ struct Method {
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
   Parsed<ParseOuter> outer = "";
+  // What workers gather of sharded weights, "int:bits=8", "delta:int:bits=4"
+  // (trainer/weight_codec.h); "": the weights.
+  std::string weights = {};
   // A method of federated learning may have its own algorithm and downlink; "": it takes the run's.
   std::string algorithm = {};
   std::string downlink = {};

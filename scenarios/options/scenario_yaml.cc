@@ -15,6 +15,7 @@
 #include "scenarios/options/federated_values.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/presets.h"
+#include "trainer/weight_codec.h"
 
 namespace legacy {
 namespace {
@@ -47,6 +48,9 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     method.local_steps = static_cast<int64_t>(ParseNumber(text, key, 1, 1e9));
   } else if (field == "outer") {
     method.outer = {text, key};
+  } else if (field == "weights") {
+    WeightCodec(text, {.owners = 1}, 0, key);
+    method.weights = text;
   } else if (field == "reversed") {
     method.reversed = ParseSwitch(text, key);
   } else if (field == "algorithm") {
@@ -56,10 +60,10 @@ void SetMethodField(Method& method, const std::string& field, const std::string&
     CheckDownlink(text, key);
     method.downlink = text;
   } else {
-    throw Error::Refusal(
-        "unknown key '" + key +
-        "'; allowed: scheme, scope, policy, parameter, bytes_of, "
-        "levels, local_steps, outer, reversed; in federated runs also algorithm, downlink");
+    throw Error::Refusal("unknown key '" + key +
+                         "'; allowed: scheme, scope, policy, parameter, bytes_of, "
+                         "levels, local_steps, outer, weights, reversed; in federated runs also "
+                         "algorithm, downlink");
   }
 }
 

@@ -187,8 +187,10 @@ void CheckReplay(const Recording& recording, const Scenario& scenario) {
       scenario, ReplayDefaults(recording),
       [](const ScenarioOption& option) { return option.Has(kMayReplay); },
       [&](const std::string& recorded) { return recorded + why; });
-  // Servers that are not those of the training are refused when a call needs them.
+  // Servers and owners that are not those of the training are refused when a call needs them.
   Scenario trained = scenario;
+  trained.sharding = recording.scenario.sharding;
+  trained.rules = recording.scenario.rules;
   trained.aggregation = recording.scenario.aggregation;
   trained.servers = recording.scenario.servers;
   if (TrainingHash(TrainingDocument(trained)) != recording.record.Hash()) {

@@ -163,6 +163,12 @@ json TrainingDocument(const Scenario& scenario) {
                                  {"device_profile", scenario.device_profile}};
   }
   if (SlicesCompress(scenario)) document["network"]["servers"] = scenario.servers;
+  if (std::ranges::any_of(scenario.policies, [&](const std::string& name) {
+        return SendsToOwners(FindMethod(scenario, name), scenario);
+      })) {
+    const Cut cut = CutOf(scenario);
+    document["slices"] = {{"owners", cut.owners}, {"rows", cut.by_rows}};
+  }
   return document;
 }
 

@@ -1,5 +1,7 @@
 #include "scenarios/run/one_step.h"
 
+#include <utility>
+
 #include "scenarios/options/methods.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/timed_training.h"
@@ -14,12 +16,13 @@ analysis::StepRow TimeOneStep(const Scenario& scenario) {
   options.batch_size = scenario.batch;
   options.passes = scenario.accumulate;
   options.total_steps = scenario.steps;
-  options.buckets.bucket_bytes = *scenario.bucket;
   options.precision = *scenario.precision;
   const std::span<const Unit> layers = sources->Layers();
   const Method method = FindMethod(scenario, scenario.policies.front());
-  const std::unique_ptr<StepSource> step =
-      sources->Make(options, method, BuildMethod(method, scenario, layers));
+  BuiltMethod built = BuildMethod(method, scenario, layers);
+  options.buckets = BucketsOf(scenario, *built.scheme);
+  options.weights = WeightCodecOf(method, scenario, options.seed);
+  const std::unique_ptr<StepSource> step = sources->Make(options, method, std::move(built));
   ScenarioTiming timing(scenario);
   StepClocks clocks;
   for (Clock& clock : timing.MakeClocks(step->Costs(), step->Layers())) {

@@ -25,11 +25,12 @@ class Drawn : public StepSources {
                                    BuiltMethod built) override {
     TrainingOptions options = given;
     // Each layer is first a bucket of its own, and buckets are grouped later.
+    const bool owned = built.scheme->Traits().owners > 0;
     if (group_ && options.scope == Scope::kLayer) options.buckets = {1, 1};
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),
         DrawnGradients{.text = scenario_.gradients, .steps = scenario_.drawn_steps},
-        std::move(built.policy), std::move(built.scheme), group_);
+        std::move(built.policy), std::move(built.scheme), owned ? nullptr : group_);
   }
 
   std::string Text(const BackendReport& report) const override { return report.compression; }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "compress/state_section.h"
 #include "trainer/update_work.h"
+#include "trainer/weight_codec.h"
 
 namespace legacy {
 namespace {
@@ -85,6 +86,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   }
   WriteUpdateWork({*scheme_, options_, step_, exchanges, shape_.Elements()}, outcome.work);
   outcome.work.buckets = buckets_;
+  if (options_.weights) outcome.work.weights = options_.weights->WorkOf(shape_.layers);
   ++step_;
   return outcome;
 }

@@ -166,6 +166,10 @@ Scenario TrainingOf(const Scenario& scenario) {
     training.aggregation = scenario.aggregation;
     training.servers = scenario.servers;
   }
+  if (SendsToOwners(FindMethod(scenario, scenario.policies.front()), scenario)) {
+    training.sharding = scenario.sharding;
+    training.rules = scenario.rules;
+  }
   KeepOneMethod(training);
   return training;
 }

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "scenarios/options/methods.h"
 
 namespace legacy {
 namespace {
@@ -63,7 +64,8 @@ TrainingOptions OptionsOf(const Scenario& s, const Method& method, uint64_t seed
   options.clip_mean = s.clip_mean;
   options.precision = *s.precision;
   options.scope = *method.scope;
-  options.buckets.bucket_bytes = *s.bucket;
+  options.buckets = BucketsOf(s, scheme);
+  options.weights = WeightCodecOf(method, s, seed);
   options.rescale_residuals = s.rescale_residuals;
   options.local_steps = method.local_steps;
   options.outer = *method.outer;

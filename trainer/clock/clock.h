@@ -67,8 +67,14 @@ class Clock : public StepClock {
   // for the backward pass.
   double SecondsByRates(const OperationCost& operation, int64_t batch_size, double passes) const;
   double UpdateSeconds(int64_t elements) const;
-  void AddDeviceTimes(const StepWork& work, const ShardedModel& model,
-                      std::span<const double> factors, fabric::ShardedTraffic& step) const;
+  void AddPasses(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
+                 fabric::ShardedTraffic& step) const;
+  void AddCasts(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
+                fabric::ShardedTraffic& step) const;
+  void AddWeights(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
+                  fabric::ShardedTraffic& step) const;
+  void AddMessages(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
+                   fabric::ShardedTraffic& step) const;
   // Return `seconds` and those of the forward pass, or of all passes but the last.
   double WithForward(double seconds, int64_t batch_size) const;
   double WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const;

@@ -25,9 +25,10 @@ constexpr Allowed kSteps = {0, int64_t{1} << 40};
 // By enumerator.
 constexpr std::array kCollectives = {"all-reduce", "all-gather", "broadcast", "all-to-all",
                                      "block-sparse"};
-constexpr std::array kReductions = {"concat",          "sum",    "max", "vote",
-                                    "requantised-sum", "served", "hops"};
+constexpr std::array kReductions = {"concat",          "sum",    "max",  "vote",
+                                    "requantised-sum", "served", "hops", "owned"};
 constexpr std::array kHopOrders = {"ring", "butterfly"};
+constexpr std::array kCuts = {"values", "rows"};  // by OwnedSlices::rows
 
 // The line of a step of workers.
 struct StepLine {
@@ -124,6 +125,38 @@ void RecordFields(Line& line, ServedSlice& slice) {
 }
 
 template <class Line>
+void RecordSlices(Line& line, OwnedSlices& owned, int workers) {
+  line.Field("owners", owned.owners, {1, workers});
+  line.Require(workers % owned.owners == 0, "owners: a divisor of the workers is wanted");
+  line.Choice("cut", owned.rows, kCuts);
+  if (!line.Has("slices", !owned.bytes.empty())) return;
+  line.Field("slices", owned.bytes);
+  line.Require(std::ssize(owned.bytes) == owned.owners,
+               "slices: bytes for each of the owners are wanted");
+}
+
+template <class Line>
+void RecordFields(Line& line, WeightWork& weights, int workers, int64_t last_layer) {
+  line.Field("layer", weights.layer, {0, last_layer});
+  RecordSlices(line, weights.slices, workers);
+  line.Require(!weights.slices.bytes.empty(), "slices: missing");
+  line.Rows("encode", weights.encode);
+  line.Rows("decode", weights.decode);
+}
+
+template <class Line>
+void RecordOwned(Line& line, SentCall& call, int workers) {
+  if (line.Has("owners", call.owned.has_value())) {
+    OwnedSlices& owned = Emplaced(call.owned);
+    RecordSlices(line, owned, workers);
+    line.Require(owned.bytes.empty() != call.pair_bytes.empty(),
+                 "slices: given by owned sums without pairs, and by these alone");
+  }
+  line.Require((call.reduction == Reduction::kOwned) == call.owned.has_value(),
+               "owners: given by owned sums, and by these alone");
+}
+
+template <class Line>
 void RecordFields(Line& line, SentCall& call, int workers) {
   line.Choice("primitive", call.collective, kCollectives);
   line.Choice("reduction", call.reduction, kReductions);
@@ -163,6 +196,7 @@ void RecordFields(Line& line, SentCall& call, int workers) {
                "block, slots: given by block-sparse sums, which have a pull, and by these alone");
   line.Require((call.reduction == Reduction::kHops) == call.hops.has_value(),
                "hops: given by sums by hops, and by these alone");
+  RecordOwned(line, call, workers);
 }
 
 template <class Line>
@@ -179,6 +213,9 @@ void RecordFields(Line& line, StepWork& work, int64_t last_layer) {
   if (line.Has("passes", work.passes != 1)) line.Field("passes", work.passes, {2, kMostPasses});
   if (line.Has("update", work.update.has_value())) line.Rows("update", Emplaced(work.update));
   line.Rows("buckets", work.buckets, work.workers, last_layer);
+  if (line.Has("weights", !work.weights.empty())) {
+    line.Rows("weights", work.weights, work.workers, last_layer);
+  }
   if (line.Has("whole_gradient", !work.whole_gradient.empty())) {
     line.Rows("whole_gradient", work.whole_gradient);
   }

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "compress/message.h"
@@ -16,8 +18,8 @@ constexpr double kCopiedBytes = 4;  // of an element, each way
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error("clock.sharding", what,
-              "methods that sum gradients value by value (dense, fp16, bf16), with all workers in "
-              "every step and one exchange a step");
+              "dense sums, or messages to the owners of slices, with all workers in every step and "
+              "one exchange a step");
 }
 
 // Returns the bytes of each value of a bucket's dense sum; 0: it is none. Messages have a header
@@ -36,13 +38,49 @@ double ValueBytes(const BucketWork& bucket) {
   return 0;
 }
 
-// Returns the bytes that a step sends for each value of the gradient. Throws Error where it sends
-// anything but one dense sum.
-double GradientBytes(const StepWork& work) {
+// Throws Error for steps that are no exchange among all workers.
+void CheckWork(const StepWork& work) {
   if (!work.active_workers.empty()) Refuse("steps without some workers");
   if (!work.whole_gradient.empty()) Refuse("clipping of each worker's gradient");
   if (work.update || !work.local_steps.empty()) Refuse("local steps");
   if (work.buckets.empty()) Refuse("steps without an exchange");
+}
+
+// Returns whether a bucket's messages go to the owners of slices. Throws Error where only some do.
+bool IsOwned(const BucketWork& bucket) {
+  const auto owned = std::ranges::count_if(
+      bucket.calls, [](const SentCall& call) { return call.owned.has_value(); });
+  if (owned > 0 && owned < std::ssize(bucket.calls)) {
+    Refuse("an agreement within the step, for which all units wait");
+  }
+  return owned > 0;
+}
+
+// Throws Error unless slices are those of `owners` workers, of rows or values.
+void CheckSlices(const OwnedSlices& slices, int owners, bool by_rows) {
+  if (slices.owners == owners && slices.rows == by_rows) return;
+  const auto text = [](int count, bool rows) {
+    return std::to_string(count) + " owners of slices of " + (rows ? "rows" : "values");
+  };
+  throw Error("clock.sharding", text(owners, by_rows),
+              text(slices.owners, slices.rows) + ", for whom the messages were made");
+}
+
+// Returns whether messages go to the owners of slices. Throws Error where they were made for
+// others.
+bool SendsToOwners(const StepWork& work, int owners, bool by_rows) {
+  bool owned = false;
+  for (const BucketWork& bucket : work.buckets) {
+    if (bucket.layers.empty()) continue;  // an announcement
+    owned = IsOwned(bucket);
+    if (owned) CheckSlices(*bucket.calls.front().owned, owners, by_rows);
+  }
+  return owned;
+}
+
+// Returns the bytes that a step sends for each value of the gradient. Throws Error where it sends
+// anything but one dense sum.
+double GradientBytes(const StepWork& work) {
   const double bytes = ValueBytes(work.buckets.front());
   for (const BucketWork& bucket : work.buckets) {
     if (bytes == 0 || ValueBytes(bucket) != bytes) {
@@ -50,6 +88,37 @@ double GradientBytes(const StepWork& work) {
     }
   }
   return bytes;
+}
+
+// Returns the bytes of an owned call from each worker to each.
+std::vector<int64_t> PairsOf(const SentCall& call, int workers) {
+  if (call.owned->bytes.empty()) return call.pair_bytes;
+  const auto count = static_cast<size_t>(workers);
+  const size_t owners = call.owned->bytes.size();
+  std::vector<int64_t> pairs(count * count);
+  for (size_t w = 0; w < count; ++w) {
+    std::ranges::copy(call.owned->bytes,
+                      pairs.begin() + static_cast<std::ptrdiff_t>(w * count + w - w % owners));
+  }
+  return pairs;
+}
+
+// Adds the bytes of an owned call to those of others.
+void JoinOwned(const SentCall& call, int workers, std::optional<SentCall>& total) {
+  if (!total) {
+    total = call;
+    return;
+  }
+  std::vector<int64_t>& slices = total->owned->bytes;
+  if (!slices.empty() && !call.owned->bytes.empty()) {
+    for (size_t j = 0; j < slices.size(); ++j) slices[j] += call.owned->bytes[j];
+    return;
+  }
+  std::vector<int64_t> pairs = PairsOf(*total, workers);
+  const std::vector<int64_t> more = PairsOf(call, workers);
+  for (size_t i = 0; i < pairs.size(); ++i) pairs[i] += more[i];
+  total->pair_bytes = std::move(pairs);
+  slices.clear();
 }
 
 // Returns the times of workers that are slowed down by `factors`; one for all where there are none.
@@ -60,6 +129,11 @@ std::vector<TimeNs> TimesOf(double seconds, std::span<const double> factors) {
   return times;
 }
 
+// Adds `more` to each of `times`, which are as many.
+void AddTimes(std::span<const TimeNs> more, std::vector<TimeNs>& times) {
+  for (size_t i = 0; i < times.size(); ++i) times[i] += more[i];
+}
+
 }  // namespace
 
 PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
@@ -68,15 +142,24 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
     return StepClock::Price(work, factors, decided);
   }
   CheckFactors(factors, work.workers);
+  CheckWork(work);
   const ShardedModel model = CutModel(sharding_, work.workers, operations_, layers_);
+  const bool owned = SendsToOwners(work, ShardsIn(sharding_, work.workers), CutsByRows(sharding_));
   PricedStep step;
   step.traffic.workers = work.workers;
   step.traffic.contention = transfers().contention;
+  const double gradient = owned ? sizeof(float) : GradientBytes(work);
   fabric::ShardedTraffic& sharded = step.traffic.sharded.emplace(
       ShardedTrafficOf(sharding_, transfers(), work.workers, model, layers_,
-                       {BytesOf(compute_.precision), GradientBytes(work)}));
+                       {BytesOf(compute_.precision), gradient}));
   sharded.passes = static_cast<int>(work.passes);
-  AddDeviceTimes(work, model, factors, sharded);
+  AddPasses(work, model, factors, sharded);
+  if (!work.weights.empty()) AddWeights(work, model, factors, sharded);
+  if (owned) {
+    AddMessages(work, model, factors, sharded);
+  } else {
+    AddCasts(work, model, factors, sharded);
+  }
   sharded.alone = sharding_.collectives == CollectiveTimes::kAlone;
   if (sharding_.collectives == CollectiveTimes::kAuto) {
     double flows = 0;
@@ -88,10 +171,9 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
   return step;
 }
 
-// Adds segments, copies and the update. Encoding is that of the work's own buckets, by elements;
-// what is decoded is a worker's shard.
-void Clock::AddDeviceTimes(const StepWork& work, const ShardedModel& model,
-                           std::span<const double> factors, fabric::ShardedTraffic& step) const {
+// Adds segments, copies and the update.
+void Clock::AddPasses(const StepWork& work, const ShardedModel& model,
+                      std::span<const double> factors, fabric::ShardedTraffic& step) const {
   const PassSeconds& passes = PassesOf(work.batch_size);
   const double host = profile_.device ? profile_.device->host_seconds : 0;
   const auto segment = [&](size_t from, size_t to) {
@@ -117,12 +199,6 @@ void Clock::AddDeviceTimes(const StepWork& work, const ShardedModel& model,
     segment(from, i);
     from = i;
   }
-  double encode = 0, decode = 0;
-  for (const BucketWork& bucket : work.buckets) {
-    encode += WorkSeconds(bucket.calls[0].encode);
-    decode += WorkSeconds(bucket.calls[0].decode);
-  }
-  const int shards = ShardsIn(sharding_, work.workers);
   const double bytes = BytesOf(compute_.precision);
   for (size_t u = 0; u < model.units.size(); ++u) {
     const auto elements = static_cast<double>(model.units[u].elements);
@@ -131,12 +207,99 @@ void Clock::AddDeviceTimes(const StepWork& work, const ShardedModel& model,
             ? profile_.WorkSeconds(
                   {kCopyKernel, static_cast<int64_t>(elements * bytes / kCopiedBytes), 1})
             : 0;
-    const double pack = encode * elements / static_cast<double>(elements_) + copy;
     step.units[u].unpack = TimesOf(copy, factors);
-    step.units[u].pack = TimesOf(pack, factors);
+    step.units[u].pack = TimesOf(copy, factors);
   }
-  step.update =
-      TimesOf(UpdateSeconds((elements_ + shards - 1) / shards) + decode / shards, factors);
+  const int shards = ShardsIn(sharding_, work.workers);
+  step.update = TimesOf(UpdateSeconds((elements_ + shards - 1) / shards), factors);
+}
+
+// Lets messages of weights travel in place of the weights. Owners encode them once a step, after
+// the update; whoever gathers them decodes them each time.
+void Clock::AddWeights(const StepWork& work, const ShardedModel& model,
+                       std::span<const double> factors, fabric::ShardedTraffic& step) const {
+  std::vector<const WeightWork*> of_layer(layers_.size());
+  double encode = 0;
+  for (const WeightWork& weights : work.weights) {
+    CheckSlices(weights.slices, ShardsIn(sharding_, work.workers), CutsByRows(sharding_));
+    of_layer[static_cast<size_t>(weights.layer)] = &weights;
+    encode += WorkSeconds(weights.encode);
+  }
+  for (size_t u = 0; u < model.units.size(); ++u) {
+    std::vector<int64_t> bytes(static_cast<size_t>(ShardsIn(sharding_, work.workers)));
+    WorkList decode;
+    for (const int layer : model.units[u].layers) {
+      const WeightWork* weights = of_layer[static_cast<size_t>(layer)];
+      if (!weights) Refuse("messages of some weights alone");
+      for (size_t j = 0; j < bytes.size(); ++j) bytes[j] += weights->slices.bytes[j];
+      JoinWork(weights->decode, decode);
+    }
+    step.units[u].gather = FromOwners(transfers(), bytes, work.workers);
+    AddTimes(TimesOf(WorkSeconds(decode), factors), step.units[u].unpack);
+  }
+  AddTimes(TimesOf(encode, factors), step.update);
+}
+
+// Adds the casts of dense sums to copies and update, by elements; what is cast back is a worker's
+// shard.
+void Clock::AddCasts(const StepWork& work, const ShardedModel& model,
+                     std::span<const double> factors, fabric::ShardedTraffic& step) const {
+  double encode = 0, decode = 0;
+  for (const BucketWork& bucket : work.buckets) {
+    encode += WorkSeconds(bucket.calls[0].encode);
+    decode += WorkSeconds(bucket.calls[0].decode);
+  }
+  for (size_t u = 0; u < model.units.size(); ++u) {
+    const auto elements = static_cast<double>(model.units[u].elements);
+    AddTimes(TimesOf(encode * elements / static_cast<double>(elements_), factors),
+             step.units[u].pack);
+  }
+  AddTimes(TimesOf(decode / ShardsIn(sharding_, work.workers), factors), step.update);
+}
+
+// Lets the messages of each unit's layers travel to their owners, in place of dense sums.
+// Announcements follow them.
+void Clock::AddMessages(const StepWork& work, const ShardedModel& model,
+                        std::span<const double> factors, fabric::ShardedTraffic& step) const {
+  step.reducesEach = false;  // messages are those of the gradients of all passes
+  std::vector<const BucketWork*> of_layer(layers_.size());
+  double announce = 0, read = 0;
+  for (const BucketWork& bucket : work.buckets) {
+    for (const int layer : bucket.layers) of_layer[layer] = &bucket;
+    if (bucket.layers.size() > 1) Refuse("messages of several layers together");
+    if (!bucket.layers.empty()) continue;
+    for (const SentCall& call : bucket.calls) {
+      announce += WorkSeconds(call.encode);
+      read += WorkSeconds(call.decode);
+      step.announcements.push_back(CollectiveOf(transfers(), call, 0));
+    }
+  }
+  for (size_t u = 0; u < model.units.size(); ++u) {
+    std::vector<BucketWork> layers;
+    for (const int layer : model.units[u].layers) layers.push_back(*of_layer[layer]);
+    fabric::ShardedUnit& unit = step.units[u];
+    unit.reduce.clear();
+    if (layers.empty()) continue;
+    // Calls of the same kind travel together: lengths, where there are any, and then all messages.
+    std::optional<SentCall> lengths, messages;
+    double encode = 0, sum = 0;
+    for (const BucketWork& merged : MergeUnits(layers)) {
+      for (const SentCall& call : merged.calls) {
+        encode += WorkSeconds(call.encode);
+        sum += WorkSeconds(call.decode);
+      }
+      if (merged.calls.size() > 1) JoinOwned(merged.calls.front(), work.workers, lengths);
+      JoinOwned(merged.calls.back(), work.workers, messages);
+    }
+    if (lengths) unit.lengths = ToOwners(transfers(), *lengths, work.workers);
+    unit.reduce = ToOwners(transfers(), *messages, work.workers);
+    unit.encode = TimesOf(encode, factors);
+    unit.sum = TimesOf(sum, factors);
+  }
+  if (!step.announcements.empty()) {
+    step.announce = TimesOf(announce, factors);
+    AddTimes(TimesOf(read, factors), step.update);
+  }
 }
 
 }  // namespace legacy

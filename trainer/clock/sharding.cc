@@ -9,6 +9,11 @@
 #include "base/units.h"
 
 namespace legacy {
+
+bool ShardsWeights(ShardingKind kind) {
+  return kind == ShardingKind::kZero3 || kind == ShardingKind::kFsdp || kind == ShardingKind::kHsdp;
+}
+
 namespace {
 
 constexpr int64_t kValueBytes = 4;  // fp32
@@ -50,10 +55,6 @@ ShardingRules RulesFor(const ShardingOptions& options) {
     default:
       return ShardingRules::kZero;
   }
-}
-
-bool ShardsWeights(ShardingKind kind) {
-  return kind == ShardingKind::kZero3 || kind == ShardingKind::kFsdp || kind == ShardingKind::kHsdp;
 }
 
 // Returns the bytes of fp32 at which a unit closes; 0: a block each.
@@ -138,7 +139,9 @@ std::vector<fabric::CollectiveSpec> InGroups(const TransferOptions& transfers,
   if (size == 1) return groups;
   for (int g = 0; g < workers / size; ++g) {
     const int first = stride == 1 ? g * size : g;
-    groups.push_back(GroupCollectiveOf(transfers, payload, bytes, RankRange(first, size, stride)));
+    groups.push_back(GroupCollectiveOf(transfers, payload,
+                                       std::vector(static_cast<size_t>(size), bytes),
+                                       RankRange(first, size, stride)));
     if (size == workers) groups.back().members.clear();  // all
   }
   return groups;
@@ -256,8 +259,7 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
 int64_t ShardElements(const ShardingOptions& options, const UnitOfModel& unit,
                       std::span<const Unit> layers, int shards) {
   const auto part = [&](int64_t whole) { return (whole + shards - 1) / shards; };
-  const ShardingRules rules = RulesFor(options);
-  const bool by_rows = rules == ShardingRules::kFsdp2;
+  const bool by_rows = CutsByRows(options);
   const bool by_tensor = by_rows || options.sharding.kind == ShardingKind::kZero3;
   if (!by_tensor) return part(unit.elements);
   int64_t elements = 0;
@@ -267,6 +269,44 @@ int64_t ShardElements(const ShardingOptions& options, const UnitOfModel& unit,
     elements += part(rows) * (tensor.numel / std::max<int64_t>(1, rows));
   }
   return elements;
+}
+
+bool CutsByRows(const ShardingOptions& options) {
+  return RulesFor(options) == ShardingRules::kFsdp2;
+}
+
+std::vector<fabric::CollectiveSpec> ToOwners(const TransferOptions& transfers, const SentCall& call,
+                                             int workers) {
+  const auto owners = static_cast<size_t>(call.owned->owners);
+  std::vector<fabric::CollectiveSpec> groups;
+  if (owners == 1) return groups;
+  for (int first = 0; first < workers; first += call.owned->owners) {
+    std::vector<int64_t> pairs;
+    for (size_t sender = 0; sender < owners; ++sender) {
+      const size_t row = (static_cast<size_t>(first) + sender) * static_cast<size_t>(workers) +
+                         static_cast<size_t>(first);
+      for (size_t owner = 0; owner < owners; ++owner) {
+        pairs.push_back(call.owned->bytes.empty() ? call.pair_bytes[row + owner]
+                                                  : call.owned->bytes[owner]);
+      }
+    }
+    std::vector<int> members = RankRange(first, call.owned->owners, 1);
+    if (call.owned->owners == workers) members.clear();  // all
+    groups.push_back(ExchangeAmong(transfers, std::move(pairs), std::move(members)));
+  }
+  return groups;
+}
+
+std::vector<fabric::CollectiveSpec> FromOwners(const TransferOptions& transfers,
+                                               std::span<const int64_t> bytes, int workers) {
+  const auto owners = static_cast<int>(bytes.size());
+  std::vector<fabric::CollectiveSpec> groups;
+  for (int first = 0; owners > 1 && first < workers; first += owners) {
+    groups.push_back(GroupCollectiveOf(transfers, fabric::Payload::Concat,
+                                       {bytes.begin(), bytes.end()}, RankRange(first, owners, 1)));
+    if (owners == workers) groups.back().members.clear();  // all
+  }
+  return groups;
 }
 
 fabric::ShardedTraffic ShardedTrafficOf(const ShardingOptions& options,

@@ -13,6 +13,7 @@
 #include "compress/unit.h"
 #include "ns3-module/fabric/step/sharded.h"
 #include "trainer/clock/operation_cost.h"
+#include "trainer/clock/step_work.h"
 #include "trainer/clock/transfers.h"
 
 namespace legacy {
@@ -33,6 +34,9 @@ struct Sharding {
   ShardingKind kind = ShardingKind::kNone;
   int shards = 0;  // workers that hold one copy together; 0: all
 };
+
+// Returns true if workers hold a part of the weights alone between passes.
+bool ShardsWeights(ShardingKind kind);
 
 // Parses "none", "zero1", "zero2", "zero3", "fsdp", "hsdp:S" or "megatron". Throws Error naming
 // `key`.
@@ -120,6 +124,19 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
 // others pad the unit.
 int64_t ShardElements(const ShardingOptions& options, const UnitOfModel& unit,
                       std::span<const Unit> layers, int shards);
+
+// Returns whether a tensor is cut into slices of as many rows; else they have as many values.
+bool CutsByRows(const ShardingOptions& options);
+
+// Returns the collectives that carry a call of messages to the owners of slices, one for each copy
+// of the model; none where a copy has one owner. Throws Error where a server aggregates.
+std::vector<fabric::CollectiveSpec> ToOwners(const TransferOptions& transfers, const SentCall& call,
+                                             int workers);
+
+// Returns the all-gathers of messages of which the owner of slice j has `bytes[j]`, one for each
+// copy of the model; none where a copy has one owner.
+std::vector<fabric::CollectiveSpec> FromOwners(const TransferOptions& transfers,
+                                               std::span<const int64_t> bytes, int workers);
 
 // WireBytes are the bytes of a value in gathers and in reductions.
 struct WireBytes {

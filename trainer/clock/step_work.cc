@@ -14,6 +14,8 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
                              x.served.size() == y.served.size() &&
                              x.pair_bytes.size() == y.pair_bytes.size() &&
                              x.hops.has_value() == y.hops.has_value() && x.blocks == y.blocks &&
+                             x.owned.has_value() == y.owned.has_value() &&
+                             (!x.owned || x.owned->bytes.size() == y.owned->bytes.size()) &&
                              (!x.hops || x.hops->order == y.hops->order);
                     });
 }
@@ -49,6 +51,7 @@ void AddCall(const SentCall& call, SentCall& total) {
     total.served[s].answered += call.served[s].answered;
   }
   if (call.hops) AddHops(*call.hops, *total.hops);
+  if (call.owned) AddSizes(call.owned->bytes, total.owned->bytes);
 }
 
 }  // namespace

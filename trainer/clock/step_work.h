@@ -20,6 +20,15 @@ struct BucketWork {
   std::vector<SentCall> calls;
 };
 
+// WeightWork is what travels when the weights of a layer are gathered that are not sent as they
+// are: each owner sends the message of its slice to all workers.
+struct WeightWork {
+  int layer = 0;       // position in the model's parameter order
+  OwnedSlices slices;  // bytes of the message of each
+  WorkList encode;     // work of an owner, once a step
+  WorkList decode;     // work of each worker, whenever it gathers the layer
+};
+
 // Largest number of workers that readers of recordings allow.
 inline constexpr int64_t kMostRecordedWorkers = 65536;
 // Largest number of passes of a step.
@@ -39,6 +48,8 @@ struct StepWork {
   std::optional<WorkList> update = {};
   // Buckets in the order in which the backward pass completes them.
   std::vector<BucketWork> buckets = {};
+  // Of each layer whose weights are gathered as messages; empty: of none.
+  std::vector<WeightWork> weights = {};
   // Workers whose gradients count, ascending; empty: all. The others send nothing.
   std::vector<int> active_workers = {};
   // Steps that each worker makes by itself before the exchange, in federated trainings without a

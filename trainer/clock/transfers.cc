@@ -1,6 +1,8 @@
 #include "trainer/clock/transfers.h"
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <numeric>
 #include <string>
 
@@ -217,6 +219,11 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   CollectiveSpec spec;
   spec.root = call.root;
   spec.bytes = call.bytes;
+  if (call.owned) {
+    throw Error(
+        "clock.sharding", "none",
+        "one with " + std::to_string(call.owned->owners) + " owners, to whom these messages go");
+  }
   const Payload payload = PayloadOf(call);
   if (payload == Payload::BlockSum) return BlocksOf(options, call, elements);
   if (options.transfer != Transfer::kPeers) {
@@ -255,14 +262,21 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   return spec;
 }
 
-CollectiveSpec GroupCollectiveOf(const TransferOptions& options, Payload payload, int64_t bytes,
-                                 std::vector<int> members) {
-  if (options.transfer != Transfer::kPeers) {
-    throw Error("network.aggregation", "parameter servers",
-                "collective, as workers own shards of weights and sums themselves");
-  }
+namespace {
+
+void CheckPeers(const TransferOptions& options) {
+  if (options.transfer == Transfer::kPeers) return;
+  throw Error("network.aggregation", "parameter servers",
+              "collective, as workers own shards of weights and sums themselves");
+}
+
+}  // namespace
+
+CollectiveSpec GroupCollectiveOf(const TransferOptions& options, Payload payload,
+                                 std::vector<int64_t> bytes, std::vector<int> members) {
+  CheckPeers(options);
   CollectiveSpec spec;
-  spec.bytes.assign(members.size(), bytes);
+  spec.bytes = std::move(bytes);
   // Members of one node follow each other.
   const int node = options.group;
   const auto in_first = std::ranges::count_if(
@@ -282,6 +296,24 @@ CollectiveSpec GroupCollectiveOf(const TransferOptions& options, Payload payload
   }
   fabric::SetChannels(spec, options.channels);
   fabric::CheckCarries(spec.algorithm, payload, std::string("a ") + fabric::ToString(payload));
+  return spec;
+}
+
+CollectiveSpec ExchangeAmong(const TransferOptions& options, std::vector<int64_t> pairs,
+                             std::vector<int> members) {
+  CheckPeers(options);
+  CollectiveSpec spec;
+  const auto count = static_cast<size_t>(std::llround(std::sqrt(pairs.size())));
+  for (size_t s = 0; s < count; ++s) {
+    const auto row = pairs.begin() + static_cast<std::ptrdiff_t>(s * count);
+    spec.bytes.push_back(
+        std::accumulate(row, row + static_cast<std::ptrdiff_t>(count), int64_t{0}));
+  }
+  const bool equal = std::ranges::adjacent_find(pairs, std::not_equal_to()) == pairs.end();
+  if (!equal) spec.pairBytes = std::move(pairs);
+  spec.algorithm = equal ? CollectiveAlgorithm::AllToAll : CollectiveAlgorithm::AllToAllV;
+  spec.members = std::move(members);
+  fabric::SetChannels(spec, options.channels);
   return spec;
 }
 

@@ -78,12 +78,17 @@ TransferOptions ParseAlgorithms(const std::string& text, const std::string& opti
 fabric::CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call,
                                     int64_t elements, bool partial = false);
 
-// Returns the collective among `members` in which each has `bytes`: of a concatenation, of a sum,
-// or of a sum whose blocks are scattered. It has the algorithms of such calls among all workers; a
-// scattered sum is a ring, or recursive halving where sums are. Throws Error where a server
-// aggregates.
+// Returns the collective among `members` in which member i has `bytes[i]`: of a concatenation, of a
+// sum, or of a sum whose blocks are scattered. It has the algorithms of such calls among all
+// workers; a scattered sum is a ring, or recursive halving where sums are. Throws Error where a
+// server aggregates.
 fabric::CollectiveSpec GroupCollectiveOf(const TransferOptions& options, fabric::Payload payload,
-                                         int64_t bytes, std::vector<int> members);
+                                         std::vector<int64_t> bytes, std::vector<int> members);
+
+// Returns the all-to-all among `members` (empty: all) in which member s sends `pairs`[s n + d]
+// bytes to member d, of n. Throws Error where a server aggregates.
+fabric::CollectiveSpec ExchangeAmong(const TransferOptions& options, std::vector<int64_t> pairs,
+                                     std::vector<int> members);
 
 // Returns the seconds that such a call takes by the alpha-beta model, if worker i sends `bytes[i]`.
 double CallSeconds(const TransferOptions& options, const CollectiveCall& call, int64_t elements,

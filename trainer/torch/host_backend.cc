@@ -59,7 +59,7 @@ HostBackend::HostBackend(const BackendJob& job, UnitPlan plan)
                    job.options.outer.value_or(OuterOptions()), job.options.precision,
                    job.processes);
   } else {
-    weights_.emplace(job.model, job.options.precision);
+    weights_.emplace(job.model, job.options.precision, job.layers, job.options.weights.get());
   }
   if (job.options.precision == Precision::kFp16) {
     scaled_.emplace(job.scheme, workers, aggregation_->exchange(), job.processes);
@@ -188,7 +188,7 @@ void HostBackend::Finish(const StepInfo& step) {
     const Unit& layer = job_.layers[l];
     const auto numel = static_cast<size_t>(layer.numel);
     optimizer_->Update(weights_->Of(l), {mean_.data() + layer.offset, numel}, InfoOf(step, layer));
-    weights_->Publish(l);
+    weights_->Publish(l, step.step);
   });
 }
 
@@ -223,7 +223,7 @@ void HostBackend::SaveShared(StateWriter& out) const {
     out.Floats(mean_);  // policies are shown it in the steps until the next exchange, too
     return;
   }
-  for (size_t l = 0; l < weights_->Layers(); ++l) out.Floats(weights_->Of(l));
+  weights_->Save(out);
   optimizer_->Save(out);
   if (scaled_) scaled_->Save(out);
 }
@@ -234,8 +234,7 @@ void HostBackend::LoadShared(StateReader& in) {
     local_->LoadShared(in);
     return in.AnyFloats(mean_);
   }
-  for (size_t l = 0; l < weights_->Layers(); ++l) in.AnyFloats(weights_->Of(l));
-  weights_->Publish();
+  weights_->Load(in);
   optimizer_->Load(in);
   if (scaled_) scaled_->Load(in);
 }

@@ -45,7 +45,7 @@ void LocalModels::Update(int worker, std::span<const float> gradient, double rat
                                  .learning_rate = rate,
                                  .step = step,
                                  .is_vector = layers_[l].shape.size() <= 1});
-    weights_[worker]->Publish(l);
+    weights_[worker]->Publish(l, step);
   }
 }
 

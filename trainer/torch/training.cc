@@ -18,6 +18,7 @@
 #include "trainer/torch/host_backend.h"
 #include "trainer/torch/tasks/task.h"
 #include "trainer/update_work.h"
+#include "trainer/weight_codec.h"
 
 namespace legacy {
 namespace {
@@ -38,6 +39,10 @@ void Check(const TrainingOptions& options, const Task& task, const ModelRequest&
   }
   if (!(options.label_smoothing >= 0 && options.label_smoothing < 1)) {
     throw Error("label smoothing", std::to_string(options.label_smoothing), "[0, 1)");
+  }
+  if (options.weights && (options.Local() || options.accelerator)) {
+    throw Error("weights", options.weights->text(),
+                "none with workers that train models of their own, or on an accelerator");
   }
   for (const double clip : {options.clip_worker, options.clip_mean}) {
     if (!(clip >= 0)) throw Error("clip", std::to_string(clip), "0 or more");
@@ -122,6 +127,7 @@ struct Training::Impl {
   std::vector<Unit> layers;
   std::vector<OperationCost> costs;
   std::unique_ptr<Backend> backend;
+  std::vector<WeightWork> weights;  // that are gathered as messages
   LinkEstimate link;
   std::vector<BucketWork> buckets;  // buckets of the last step
   double worker_loss = 0;           // loss of the first active worker's last batch
@@ -190,6 +196,7 @@ Training::Impl::Impl(const TrainingOptions& chosen, const Task& chosen_task,
       costs(CostsOf(model)),
       backend(MakeBackend(
           {options, task, *feed, *scheme, *policy, replicas, *first, layers, processes})),
+      weights(options.weights ? options.weights->WorkOf(layers) : std::vector<WeightWork>()),
       steps_of(static_cast<size_t>(options.workers)) {
   CheckScheme(options, *scheme);
   if (options.precision == Precision::kFp16) ScaledSteps::Check(options, *scheme);
@@ -321,6 +328,7 @@ StepOutcome Training::Step(std::span<const int> active_workers) {
                   outcome.work);
   if (count < my.options.workers) outcome.work.active_workers = active;
   outcome.work.buckets = my.buckets;
+  outcome.work.weights = my.weights;
   my.worker_loss = losses[active.front()];
   ++my.step;
   constexpr int64_t kComparison = 100;  // steps between comparisons of weights

@@ -114,6 +114,14 @@ class ShardedBuilder
             Forward();
             Backward(m_step.reducesEach || pass + 1 == m_step.passes);
         }
+        SumAll();
+        if (!m_step.announcements.empty())
+        {
+            const int announced =
+                Add(Segment("announce", SegmentLabel::Encode, m_step.announce, After({m_reduced})));
+            m_reduced = AddCollective(
+                ShardedStream::Reduce, "announcement", 0, m_step.announcements, {announced});
+        }
         Add(Segment("update", SegmentLabel::Update, m_step.update, After({m_reduced, m_summed})));
         if (m_step.gathers == GatherTime::StepEnd)
         {
@@ -370,21 +378,65 @@ class ShardedBuilder
         {
             return;
         }
-        const int packed = Add(Segment(NameOf("pack", number),
-                                       SegmentLabel::Compute,
-                                       unit.pack,
-                                       After({m_step.oneReduction ? m_reduced : kNoOperation})));
+        if (m_step.oneReduction)
+        {
+            SumAll();
+        }
+        int packed = Add(Segment(NameOf("pack", number),
+                                 SegmentLabel::Compute,
+                                 unit.pack,
+                                 After({m_step.oneReduction ? m_reduced : kNoOperation})));
+        if (!unit.encode.empty())
+        {
+            packed = Add(Segment(NameOf("encode", number), SegmentLabel::Encode, unit.encode));
+        }
+        if (!unit.lengths.empty())
+        {
+            packed =
+                AddCollective(ShardedStream::Reduce, "lengths", number, unit.lengths, {packed});
+        }
         m_reduced = AddCollective(ShardedStream::Reduce, "RS", number, unit.reduce, {packed});
+        m_received.push_back({number, m_reduced});
         if (m_step.reductionsBlock)
         {
             Add(Segment(NameOf("wait", number), SegmentLabel::Compute, {}, {m_reduced}));
         }
-        if (!unit.replicas.empty())
+        if (unit.sum.empty() || m_step.reductionsBlock)
         {
-            m_summed =
-                AddCollective(ShardedStream::Replica, "AR", number, unit.replicas, {m_reduced});
+            SumAll();
         }
     }
+
+    /// Lets the device sum the messages of all reductions that it has not summed, and sums over
+    /// copies begin.
+    void SumAll()
+    {
+        for (const Received& received : m_received)
+        {
+            const ShardedUnit& unit = m_step.units[received.unit];
+            int summed = received.operation;
+            if (!unit.sum.empty())
+            {
+                summed = Add(Segment(NameOf("sum", received.unit),
+                                     SegmentLabel::Decode,
+                                     unit.sum,
+                                     {received.operation}));
+            }
+            if (!unit.replicas.empty())
+            {
+                m_summed = AddCollective(
+                    ShardedStream::Replica, "AR", received.unit, unit.replicas, {summed});
+            }
+        }
+        m_received.clear();
+    }
+
+    /// A Received is a unit whose messages are the owner's, or will be when an operation has ended.
+    struct Received
+    {
+        int unit;
+        int operation;
+    };
 
     const ShardedTraffic& m_step;
     StepPlan m_plan;
@@ -392,12 +444,13 @@ class ShardedBuilder
     std::vector<bool> m_needs;   ///< of all visits of the step, whether a gather goes before it
     size_t m_visit = 0;          ///< number of the next visit
     std::vector<Gather> m_gathers;
-    size_t m_next = 0;             ///< the gather that is issued next
-    size_t m_entered = 0;          ///< the gather that is used next
-    int m_current = kNoOperation;  ///< the gather of the present visit
-    int m_computed = kNoOperation; ///< the last segment
-    int m_reduced = kNoOperation;  ///< the last reduction
-    int m_summed = kNoOperation;   ///< the last sum over copies
+    size_t m_next = 0;                ///< the gather that is issued next
+    size_t m_entered = 0;             ///< the gather that is used next
+    int m_current = kNoOperation;     ///< the gather of the present visit
+    int m_computed = kNoOperation;    ///< the last segment
+    int m_reduced = kNoOperation;     ///< the last reduction
+    int m_summed = kNoOperation;      ///< the last sum over copies
+    std::vector<Received> m_received; ///< units whose messages have not been summed
     int m_issued[2] = {0, 0};
 };
 
@@ -405,9 +458,12 @@ void CheckUnit(const ShardedUnit& unit, int workers, const std::string& where)
 {
     CheckDurations(unit.unpack, workers, where + ": unpack");
     CheckDurations(unit.pack, workers, where + ": pack");
+    CheckDurations(unit.encode, workers, where + ": encode");
+    CheckDurations(unit.sum, workers, where + ": sum");
     const std::pair<const char*, const std::vector<CollectiveSpec>*> lists[] = {
         {"gather", &unit.gather},
         {"gatherAgain", &unit.gatherAgain},
+        {"lengths", &unit.lengths},
         {"reduce", &unit.reduce},
         {"replicas", &unit.replicas}};
     for (const auto& [name, groups] : lists)
@@ -449,6 +505,11 @@ void CheckSharded(const StepTraffic& traffic)
         CheckUnit(step.units[u], traffic.workers, where);
     }
     CheckDurations(step.update, traffic.workers, "update");
+    CheckDurations(step.announce, traffic.workers, "announce");
+    if (!step.announcements.empty())
+    {
+        GroupsOf(step.announcements, traffic.workers, "announcements");
+    }
     const int64_t most = kMostSegments / std::max<int64_t>(1, step.segments.size());
     CheckRange("sharded step: passes", step.passes, 1, most);
     CheckRange("sharded step: prefetch", step.prefetch, 0, kMostSegments);

@@ -25,7 +25,9 @@ inline constexpr int kShardedStreams = 4;
 ///  * The reduction of a unit is issued when its last part of the backward pass has been computed.
 ///  * Gathers and reductions share a communicator, so that they run in the order of their issue;
 ///    sums over copies of the model have another one.
-///  * The update begins when all reductions have ended.
+///  * A worker sums the messages that it owns when their reduction has ended: before it packs the
+///    next unit where one reduction is in flight, else after the backward pass.
+///  * The update begins when all reductions, and what is announced after them, have ended.
 /// Throws Error, with the unit or the segment, on lists of the wrong length, negative times, units
 /// that no segment uses, and groups that miss a worker or have one twice.
 StepPlan BuildSharded(const StepTraffic& traffic);

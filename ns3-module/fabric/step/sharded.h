@@ -25,7 +25,12 @@ struct ShardedUnit
     bool kept = false;          ///< its weights stay from the forward to the backward pass
     std::vector<TimeNs> unpack; ///< what the device does with gathered weights before their use
     std::vector<TimeNs> pack;   ///< what it does with gradients before their reduction
-    std::vector<CollectiveSpec> reduce; ///< reduce-scatters, or all-reduces, of its gradients
+    std::vector<TimeNs> encode; ///< what it does to compress them after that
+    /// The lengths of the messages that `reduce` carries, if they travel before. Empty: known.
+    std::vector<CollectiveSpec> lengths;
+    /// Reduce-scatters, or all-reduces, of its gradients; or all-to-alls of messages to the owners.
+    std::vector<CollectiveSpec> reduce;
+    std::vector<TimeNs> sum; ///< what the device does with the messages that it owns
     /// All-reduces of a worker's part of the sum over the copies of the model. Empty: one copy.
     std::vector<CollectiveSpec> replicas;
 };
@@ -54,8 +59,11 @@ struct ShardedTraffic
     std::vector<ShardedUnit> units;
     std::vector<ShardedSegment> segments; ///< in the order of the forward pass
     std::vector<TimeNs> update;           ///< of the part that a worker owns
-    int passes = 1;                       ///< forward and backward passes, whose gradients add up
-    bool reducesEach = true;              ///< after each pass; false: after the last one
+    /// Collectives among all workers that the update waits for, after the reductions. Empty: none.
+    std::vector<CollectiveSpec> announcements;
+    std::vector<TimeNs> announce; ///< what the device does before them
+    int passes = 1;               ///< forward and backward passes, whose gradients add up
+    bool reducesEach = true;      ///< after each pass; false: after the last one
     GatherTime gathers = GatherTime::EachUse;
     /// With EachUse: how many units are gathered ahead of the one that is used. 0: a gather begins
     /// when the device has done all before its unit.

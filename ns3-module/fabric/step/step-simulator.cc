@@ -120,6 +120,11 @@ StepTiming StepSimulator::RunAlone(Engine& engine,
     {
         throw Error("step: collectives that are timed alone cannot share links with background");
     }
+    // What one step has drawn, or a time has changed, says nothing about the next step.
+    if (!m_memoise || engine.Random() || engine.DependsOnTime())
+    {
+        m_alone.clear();
+    }
     StepTraffic timed = traffic;
     const auto time = [&](std::vector<CollectiveSpec>& groups)
     {
@@ -130,11 +135,13 @@ StepTiming StepSimulator::RunAlone(Engine& engine,
     };
     for (ShardedUnit& unit : timed.sharded->units)
     {
-        for (auto* groups : {&unit.gather, &unit.gatherAgain, &unit.reduce, &unit.replicas})
+        for (auto* groups :
+             {&unit.gather, &unit.gatherAgain, &unit.lengths, &unit.reduce, &unit.replicas})
         {
             time(*groups);
         }
     }
+    time(timed.sharded->announcements);
     StepTiming timing = Run(engine, timed, start);
     ForEachCollective(traffic,
                       [&](const CollectiveSpec& spec)

@@ -212,12 +212,15 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
     for (const ShardedUnit& unit : step.units)
     {
         AppendCanonical(text, {unit.kept ? 1 : 0});
-        for (const auto* groups : {&unit.gather, &unit.gatherAgain, &unit.reduce, &unit.replicas})
+        for (const auto* groups :
+             {&unit.gather, &unit.gatherAgain, &unit.lengths, &unit.reduce, &unit.replicas})
         {
             AppendGroups(text, *groups);
         }
         AppendCanonical(text, unit.unpack);
         AppendCanonical(text, unit.pack);
+        AppendCanonical(text, unit.encode);
+        AppendCanonical(text, unit.sum);
     }
     for (const ShardedSegment& segment : step.segments)
     {
@@ -227,6 +230,8 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
         AppendCanonical(text, segment.backward);
     }
     AppendCanonical(text, step.update);
+    AppendGroups(text, step.announcements);
+    AppendCanonical(text, step.announce);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-// Properties that qsgd, maxmin, terngrad, natural, sign, onebit, mx and fp8 share.
+// Properties that qsgd, maxmin, int, terngrad, natural, sign, onebit, mx and fp8 share.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -21,6 +21,7 @@ constexpr Case kUnbiased[] = {{"qsgd", 4},
                               {"qsgd:code=elias,norm=l2", 4},
                               {"maxmin:rounding=stochastic", 3},
                               {"maxmin:rounding=stochastic,bucket=64", 1},
+                              {"int:range=narrow,rounding=stochastic", 3},
                               {"terngrad:clip=0", 0},
                               {"natural", 0},
                               {"natural:bits=8", 0},
@@ -30,6 +31,8 @@ constexpr Case kUnbiased[] = {{"qsgd", 4},
 constexpr Case kBiased[] = {{"qsgd:rounding=nearest", 4},
                             {"maxmin", 4},
                             {"maxmin", 8},
+                            {"int", 4},
+                            {"int:bucket=64", 8},
                             {"terngrad", 0},
                             {"sign", 0},
                             {"onebit", 0},
@@ -230,6 +233,9 @@ TEST(Quantisers, ErrorFeedbackIsAllowedWhereItIsBounded) {
                                {"maxmin", 2},
                                {"maxmin", 4},
                                {"maxmin:rounding=stochastic", 2},
+                               {"int", 2},
+                               {"int", 4},
+                               {"int:rounding=stochastic", 2},
                                {"natural", 0},
                                {"natural:bits=8", 0},
                                {"mx", 0},

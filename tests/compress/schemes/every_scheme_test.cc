@@ -50,6 +50,10 @@ const std::vector<Case>& Cases() {
                                           {"topk:where=both", {0.1, 0.02}},
                                           {"topk:where=server,servers=3", {0.1, 0.02}},
                                           {"topk:where=both,servers=3+bf16", {0.1, 0.02}},
+                                          {"topk:owners=3", {0.1, 0.02, 1}},
+                                          {"topk:owners=3,memory=momentum,min_numel=81", {0.1}},
+                                          {"threshold:owners=3,cut=values", {0.5, 2}},
+                                          {"dgc:owners=3", {0.1, 1, 0.02}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"topk:memory=ef21", {0.1, 0.02, 1}},
@@ -182,7 +186,8 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
   for (const char* text :
        {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
         "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
-        "flexible-topk:mode=gather", "randomk", "topk:memory=ef21", "sidco:memory=ef21m"}) {
+        "flexible-topk:mode=gather", "randomk", "topk:memory=ef21", "sidco:memory=ef21m",
+        "topk:owners=3", "sidco:owners=3", "topk:owners=3,min_numel=81"}) {
     const auto scheme = MakeScheme(text);
     const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->Traits().reads_network;
     for (const LinkEstimate& link : {slow_start, thin}) {
@@ -235,6 +240,7 @@ TEST(EveryExchange, RefusesStatesThatAreNotItsOwn) {
 
 TEST(EveryExchange, TheMeanIsOverActiveWorkersAndOthersKeepTheirState) {
   for (const Case& one : Cases()) {
+    if (std::string_view(one.text).find("owners") != std::string_view::npos) continue;
     const auto three = Open(one), alone = Open(one, 1);
     UnitStep step = StepOf(one, 0);
     step.info.active_workers = {1};

@@ -56,6 +56,9 @@ const std::map<std::string, Setting>& Settings() {
       {"flexible-topk.mode", {"reduce"}},
       {"flexible-topk.root", {"variance", "mode=reduce"}},
       {"index", {"u32"}},
+      {"int.bits", {"6"}},
+      {"int.bucket", {"64"}},
+      {"int.range", {"narrow"}},
       {"local_clip", {"2"}},
       {"masking", {"off", "memory=momentum"}},
       {"maxmin.bits", {"6"}},
@@ -232,7 +235,7 @@ bool IsIdle(const std::string& codec, const OptionSpec& option) {
     return codec == "dense";
   }
   // Sums by hops take residuals only where no parameter refuses them, and slices change no message.
-  if (option.name == "feedback") return codec == "maxmin" || codec == "qsgd";
+  if (option.name == "feedback") return codec == "maxmin" || codec == "qsgd" || codec == "int";
   if (option.name == "slice") return true;
   return option.name == "masking" && MakeCodec(codec)->Sparse() == nullptr;
 }

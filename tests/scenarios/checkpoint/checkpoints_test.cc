@@ -65,7 +65,7 @@ TEST(Checkpoints, OfOtherVersionsAreRefusedWithOneMessage) {
     message = error.what();
   }
   EXPECT_NE(message.find("checkpoint-2: checkpoint of another version of this program: got "
-                         "'format 1'; allowed: format 9; resume the run with the version"),
+                         "'format 1'; allowed: format 10; resume the run with the version"),
             std::string::npos)
       << message;
   EXPECT_EQ(std::ftell(log), 0) << "nothing else is said";

@@ -8,6 +8,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
+#include "compress/schemes/owned_slices.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/one_step.h"
@@ -208,6 +209,104 @@ TEST(Sharding, ChangesTimesAndNothingElse) {
   fs::remove_all(folder);
 }
 
+// Workers of a copy send each other their messages, and keep what they own.
+TEST(Sharding, SendsEachOwnerItsPartOfMessages) {
+  const ModelShape gpt = LoadModelShape("gpt2-small");
+  const auto nic = [](const std::string& sharding, const std::string& policy) {
+    Scenario scenario = ShapeOn("gpt2-small", 8, sharding);
+    scenario.policies = {policy};
+    return TimeOneStep(scenario).nic_bytes;
+  };
+  const auto counted = [&](const std::string& scheme, double parameter, int owners, bool rows) {
+    double sum = 0;
+    for (const Unit& layer : gpt.layers) {
+      for (const Unit& slice : CutUnit(layer, {owners, rows})) {
+        sum += static_cast<double>(*MakeScheme(scheme)->MessageBytes(slice, parameter));
+      }
+    }
+    return sum * (owners - 1) / owners;
+  };
+  for (const bool rows : {true, false}) {
+    const std::string sharding = rows ? "fsdp" : "zero3";
+    // Dense sums have 4 bytes a value and no headers; their padding is that of gathers.
+    const auto gathers = [&](int owners) {
+      return nic(sharding, "dense") - [&] {
+        double padded = 0;
+        for (const Unit& layer : gpt.layers) {
+          padded += static_cast<double>(CutUnit(layer, {owners, rows}).front().numel);
+        }
+        return 4 * padded * (owners - 1);
+      }();
+    };
+    EXPECT_NEAR(nic(sharding, "topk@1%"), gathers(8) + counted("topk", 0.01, 8, rows), 1) << rows;
+    EXPECT_NEAR(nic(sharding, "qsgd@4"), gathers(8) + counted("qsgd", 4, 8, rows), 1) << rows;
+  }
+  // Sums over two copies are dense, of a fourth of the model each.
+  double shard = 0;
+  for (const Unit& layer : gpt.layers) {
+    shard += static_cast<double>(CutUnit(layer, {4, true}).front().numel);
+  }
+  EXPECT_NEAR(nic("hsdp:4", "topk@1%") - nic("hsdp:4", "dense"),
+              counted("topk", 0.01, 4, true) - 4 * 3 * shard, 1);
+}
+
+// Policies choose for layers as without sharding; what is sent whole is learnt as dense is.
+TEST(Sharding, TrainsWithMessagesToOwners) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("owners-" + std::to_string(getpid()));
+  fs::remove_all(folder);
+  Scenario scenario;
+  for (const auto& [key, value] : std::map<std::string, std::string>{
+           {"training.workers", "4"},
+           {"training.batch", "4"},
+           {"training.steps", "8"},
+           {"training.evaluate_every", "4"},
+           {"training.warmup_steps", "1"},
+           {"training.train_limit", "200"},
+           {"training.test_limit", "40"},
+           {"compression.policies", "dense,topk@100%,topk,legacy-both,lgreco,accordion,sidco,dgc"},
+           {"run.pictures", "off"},
+           {"run.record", "on"},
+           {"network.fidelity", "flow"},
+           {"network.topology", "star"},
+           {"clock.sharding", "fsdp"},
+           {"network.further", "slow:bandwidth=10Mbps;blocks:units=100kB"},
+       }) {
+    SetOption(scenario, key, value);
+  }
+  scenario.out = (folder / "run").string();
+  RunComparison(scenario, "legacy-scenario", "test", never);
+  const analysis::RunDirectory run = analysis::ReadRunDirectory(folder / "run");
+  std::map<std::string, std::vector<double>> losses, bytes;
+  for (const analysis::StepRow& row : run.steps) {
+    losses[row.policy].push_back(row.training_loss);
+    bytes[row.policy].push_back(row.nic_bytes);
+    EXPECT_GE(row.decode_seconds, 0);
+    EXPECT_GT(*row.reduce_seconds + row.hidden_seconds.value_or(0), 0) << row.policy;
+  }
+  ASSERT_EQ(losses.size(), 8U);
+  EXPECT_EQ(losses["topk@100%"], losses["dense"]);
+  EXPECT_LT(bytes["topk"].back(), 0.7 * bytes["dense"].back()) << "weights are gathered as before";
+  const Recording recording = ReadRecording((folder / "run").string());
+  Scenario replayed = ReplayDefaults(recording);
+  SetOption(replayed, "clock.units", "100kB");
+  replayed.out = (folder / "replay").string();
+  Replay(recording, replayed, "legacy-replay", "test", never);
+  EXPECT_EQ(ReadWholeFile(folder / "replay/steps.csv"),
+            ReadWholeFile(folder / "run/networks/blocks/steps.csv"));
+  const auto complaint = [&](const std::string& sharding) {
+    return MessageOf([&] {
+      Scenario other = ReplayDefaults(recording);
+      SetOption(other, "clock.sharding", sharding);
+      other.out = (folder / "refused").string();
+      Replay(recording, other, "legacy-replay", "test", never);
+    });
+  };
+  EXPECT_NE(complaint("hsdp:2").find("allowed: 4 owners of slices of rows"), std::string::npos);
+  EXPECT_NE(complaint("zero3").find("got '4 owners of slices of values'"), std::string::npos);
+  EXPECT_NE(complaint("none").find("one with 4 owners"), std::string::npos);
+  fs::remove_all(folder);
+}
+
 TEST(Sharding, RefusesWhatHasNoMeaning) {
   const auto complaint = [](const std::string& sharding, const std::string& key,
                             const std::string& value) {
@@ -218,10 +317,13 @@ TEST(Sharding, RefusesWhatHasNoMeaning) {
       TimeOneStep(scenario);
     });
   };
-  const std::string methods = "methods that sum gradients value by value";
-  EXPECT_NE(complaint("fsdp", "compression.policies", "topk").find(methods), std::string::npos);
-  EXPECT_NE(complaint("zero1", "compression.policies", "powersgd").find(methods),
-            std::string::npos);
+  for (const char* name : {"powersgd", "gravac", "topk-global"}) {
+    const std::string message = complaint("zero1", "compression.policies", name);
+    const std::string reason = std::string(name) == "powersgd" ? "need the sums of whole units"
+                               : std::string(name) == "gravac" ? "an agreement within the step"
+                                                               : "layer with clock.sharding";
+    EXPECT_NE(message.find(reason), std::string::npos) << message;
+  }
   EXPECT_NE(complaint("zero1", "clock.reshard", "off").find("only zero3, fsdp and hsdp"),
             std::string::npos);
   EXPECT_NE(complaint("hsdp:3", "training.workers", "8").find("a divisor of the 8 workers"),

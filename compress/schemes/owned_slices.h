@@ -1,0 +1,39 @@
+// Slices with owners, as sharded trainings have them (docs/sharding.md): of S workers that hold a
+// copy of the model together, each owns a slice of every unit. A worker compresses each slice by
+// itself and sends the message to its owner, who decodes the messages of all workers and forms the
+// mean. This is a reduce-scatter of messages. In all, a worker sends (S-1)/S of the bytes of its
+// messages, where an all-gather would send them S-1 times.
+//
+// Slices are cut as frameworks cut tensors: S times ceil(rows / S) rows (FSDP2), or S times
+// ceil(n / S) values (ZeRO-3). The last ones may be shorter, or empty. A slice is a unit of its own
+// for the scheme: `topk` keeps max(1, floor(density n)) of its n values, and rules on the size of
+// units hold for its size.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "compress/exchange.h"
+#include "compress/options.h"
+
+namespace legacy {
+
+// A Cut says how a unit is cut into slices.
+struct Cut {
+  int owners = 0;       // S; 0: not at all
+  bool by_rows = true;  // false: by values
+};
+
+// Returns the slices of a unit that have any values, which are its first ones.
+std::vector<Unit> CutUnit(const Unit& unit, const Cut& cut);
+
+// Returns the options "owners" and "cut".
+std::span<const OptionSpec> OwnedSlicesOptions();
+Cut ReadCut(const OptionReader& options);
+
+// Returns the scheme whose messages go to owners of slices; without owners, `scheme` itself. Throws
+// Error for schemes whose sums are needed whole, or that send in another way than one message to
+// all (broadcasts, sums by hops, servers).
+std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut);
+
+}  // namespace legacy
