@@ -104,13 +104,19 @@ struct ServedSlice {
   bool operator==(const ServedSlice&) const = default;
 };
 
-// The slices of an owned call. Worker w sends slice j to worker w - w % owners + j: consecutive
-// workers hold a copy of the model together.
+// The slices of an owned call. Consecutive workers hold a copy of the model together, `owners` of
+// them, and each owns a slice. A call is among all of them, or among groups of `group` workers of a
+// copy that are `stride` apart.
 struct OwnedSlices {
   int owners = 1;
-  bool rows = false;           // true: slices are whole rows of a tensor (schemes/owned_slices.h)
-  std::vector<int64_t> bytes;  // by slice, if all workers send as much; else pair_bytes has them
+  bool rows = false;  // true: slices are whole rows of a tensor (schemes/owned_slices.h)
+  int group = 0;      // 0: all workers of a copy
+  int stride = 1;
+  // What each worker of a copy gets from each of its group, if that does not depend on the sender;
+  // else pair_bytes have it.
+  std::vector<int64_t> bytes = {};
 
+  int Members() const { return group > 0 ? group : owners; }
   bool operator==(const OwnedSlices&) const = default;
 };
 
@@ -235,7 +241,7 @@ class Exchange {
   // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   // Returns the bytes of a worker's message of an all-to-all that are for each active worker, in
-  // ascending order, or for each owner of a slice; their sum is the message's length. It is called
+  // ascending order, or for each worker of its copy in an owned call; their sum is the message's length. It is called
   // after all workers have encoded.
   virtual std::vector<int64_t> PartBytes([[maybe_unused]] int worker,
                                          [[maybe_unused]] ByteSpan message) const {

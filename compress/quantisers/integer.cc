@@ -7,12 +7,18 @@
 // The scale of a bucket is f32 max |x|; code c is stored as c + 2^(b-1), and as c + 2^(b-1) - 1
 // with range=narrow.
 //
+// With smooth=on each 32 values are multiplied by a Hadamard matrix of +-1 before, and the decoded
+// ones by it and 1/32, so that one large value is shared by 32 (SDP4Bit's TLq-HS). Values after the
+// last 32 stay as they are. The transform is charged as a second pass of the quantiser.
+//
 // Error feedback: a value errs by at most max / 2^(b-1), which is what clamping takes from the
 // largest one, and at most half of max with the 2 bits that are the least. So residuals stay
 // bounded.
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "base/simd.h"
 #include "compress/codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/quantiser.h"
@@ -23,36 +29,81 @@ namespace {
 
 constexpr int kIntegerLeastBits = 2;
 
+constexpr int64_t kSmoothed = 32;
+
+// Multiplies each 32 values by the Hadamard matrix, and by `scale`.
+LEGACY_INLINE void SmoothBody(float* values, int64_t groups, float scale) {
+  for (int64_t g = 0; g < groups; ++g, values += kSmoothed) {
+    for (int64_t half = 1; half < kSmoothed; half *= 2) {
+      for (int64_t block = 0; block < kSmoothed; block += 2 * half) {
+        for (int64_t i = block; i < block + half; ++i) {
+          const float a = values[i], b = values[i + half];
+          values[i] = a + b;
+          values[i + half] = a - b;
+        }
+      }
+    }
+    for (int64_t i = 0; i < kSmoothed; ++i) values[i] *= scale;
+  }
+}
+
+void Smooth(std::span<float> values, float scale) {
+  cpu::Dispatch<SmoothBody>(cpu::ActiveSimd(), values.data(), std::ssize(values) / kSmoothed,
+                            scale);
+}
+
 class Integer : public BucketedQuantiser {
  public:
-  Integer(Settings settings, bool narrow)
-      : BucketedQuantiser(std::move(settings)), narrow_(narrow) {}
+  Integer(Settings settings, bool narrow, bool smooth)
+      : BucketedQuantiser(std::move(settings)), narrow_(narrow), smooth_(smooth) {}
   std::string_view Name() const override { return "int"; }
   ValueType Type() const override {
     return static_cast<ValueType>(narrow_ ? ElementFormat::kNarrowInteger
                                           : ElementFormat::kInteger);
   }
-  bool KeepsZeros() const override { return true; }
+  bool KeepsZeros() const override { return !smooth_; }
   bool AllowsErrorFeedback(double) const override { return true; }
   // It reads and writes as max-min does.
   std::string_view KernelName() const override { return "maxmin"; }
 
-  double SquaredError(std::span<const float> values, double parameter) const override {
+  Work EncodeWork(int64_t count, double parameter) const override {
+    return Passes(BucketedQuantiser::EncodeWork(count, parameter));
+  }
+  Work DecodeWork(int64_t count, double parameter) const override {
+    return Passes(BucketedQuantiser::DecodeWork(count, parameter));
+  }
+  void Encode(std::span<const float> values, double bits, const CodecContext& context,
+              Bytes& out) const override {
+    if (!smooth_) return BucketedQuantiser::Encode(values, bits, context, out);
+    BucketedQuantiser::Encode(Smoothed(values), bits, context, out);
+  }
+  void DecodePart(ByteSpan segment, int64_t count, double bits, int64_t begin,
+                  std::span<float> values) const override {
+    BucketedQuantiser::DecodePart(segment, count, bits, begin, values);
+    if (smooth_) Smooth(values, 1.0f / kSmoothed);
+  }
+
+  double SquaredError(std::span<const float> given, double parameter) const override {
     const int bits = BitsOf(parameter);
     const int centre = Centre(bits);
+    const std::vector<float> values = Smoothed(given);
+    // Errors of transformed values are 32 times those of the values.
+    const int64_t transformed = smooth_ ? std::ssize(values) / kSmoothed * kSmoothed : 0;
     double error = 0;
     ForBuckets(0, std::ssize(values), [&](int64_t, int64_t first, int64_t size) {
-      const auto bucket = values.subspan(static_cast<size_t>(first), static_cast<size_t>(size));
+      const auto bucket =
+          std::span(values).subspan(static_cast<size_t>(first), static_cast<size_t>(size));
       const double max = cpu::AbsMax(bucket);
       if (max == 0) return;
       const double step = max / centre;
-      for (const float x : bucket) {
-        const double y = std::min(x / step, static_cast<double>(LargestCode(bits) - centre));
+      for (int64_t i = 0; i < size; ++i) {
+        const double x = bucket[static_cast<size_t>(i)] / step;
+        const double y = std::min(x, static_cast<double>(LargestCode(bits) - centre));
         const double p = y - std::floor(y);
-        const double clamped = x / step - y;
         const double rounded =
             settings().stochastic ? p * (1 - p) : std::min(p, 1 - p) * std::min(p, 1 - p);
-        error += (clamped * clamped + rounded) * step * step;
+        const double squares = ((x - y) * (x - y) + rounded) * step * step;
+        error += first + i < transformed ? squares / kSmoothed : squares;
       }
     });
     return error;
@@ -88,10 +139,20 @@ class Integer : public BucketedQuantiser {
   }
 
  private:
+  std::vector<float> Smoothed(std::span<const float> values) const {
+    std::vector<float> smooth(values.begin(), values.end());
+    if (smooth_) Smooth(smooth, 1);
+    return smooth;
+  }
+  Work Passes(Work work) const {
+    if (smooth_) work.elements *= 2;
+    return work;
+  }
   // Returns the code of zero, which is also the code of max |x| less that of zero.
   int Centre(int bits) const { return (1 << (bits - 1)) - (narrow_ ? 1 : 0); }
 
   bool narrow_;
+  bool smooth_;
 };
 
 }  // namespace
@@ -101,6 +162,8 @@ QuantiserRow IntegerRow() {
   options.push_back({"range", "full", "full, narrow",
                      "full: all 2^bits codes, of which the largest clamps the largest value; "
                      "narrow: one less, and nothing is clamped"});
+  options.push_back(
+      {"smooth", "off", "on, off", "multiply each 32 values by a Hadamard matrix before rounding"});
   return {{.name = "int",
            .help = "rounds to integers of a few bits, times the largest magnitude of each bucket",
            .paper = "Wang et al., ZeRO++: Extremely Efficient Collective Communication for Giant "
@@ -109,7 +172,8 @@ QuantiserRow IntegerRow() {
           [](const OptionReader& options) -> std::unique_ptr<Quantiser> {
             constexpr std::string_view kRanges[] = {"full", "narrow"};
             return std::make_unique<Integer>(ReadBucketOptions(options, kIntegerLeastBits),
-                                             options.Choice("range", kRanges) == 1);
+                                             options.Choice("range", kRanges) == 1,
+                                             options.Switch("smooth"));
           }};
 }
 

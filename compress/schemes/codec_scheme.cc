@@ -13,8 +13,8 @@
 namespace legacy {
 namespace {
 
-constexpr std::array<std::string_view, 4> kMemories = {"residual", "momentum", kEf21,
-                                                       kEf21Momentum};
+constexpr std::array<std::string_view, 5> kMemories = {"residual", "momentum", kEf21, kEf21Momentum,
+                                                       "loco"};
 constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
                                                          "butterfly"};
@@ -181,10 +181,12 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
   static const std::vector<OptionSpec> specs = {
       {"min_numel", "0", "0 to 4294967295", "number of elements below which a unit is sent whole"},
       {"vectors", "on", "on, off", "compress one-dimensional units (vectors, buckets, models) too"},
-      {"memory", "residual", "residual, momentum, ef21, ef21m",
+      {"memory", "residual", "residual, momentum, ef21, ef21m, loco",
        "error feedback: add the residual to the next gradient, or to the momentum (momentum "
        "correction); or compress differences to what receivers know of the gradient, or of its "
-       "momentum"},
+       "momentum; loco: add a moving average of what was left over"},
+      {"beta", "0.8", "0 to 0.999999", "part of the average that stays with memory=loco"},
+      {"reset_every", "1024", "0 to 2^53", "steps after which that average begins again; 0: never"},
       {"momentum", "0.9", "0 to 0.999999", "momentum factor of memory=momentum"},
       EtaOption(),
       {"nesterov", "off", "on, off", "use Nesterov momentum with memory=momentum"},
@@ -217,7 +219,7 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
                                           const SchemeOptions& options) {
   CodecSchemeOptions read;
   const size_t memory = reader.Choice("memory", kMemories);
-  const bool momentum = memory == 1;
+  const bool momentum = memory == 1, averages = memory == 4;
   read.ef21 = ReadEf21(kMemories[memory], reader, options);
   if (momentum && !options.error_feedback) {
     throw Error("memory", "momentum", "residual; momentum correction needs error feedback");
@@ -225,6 +227,13 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
   read.memory.kind = momentum                 ? MemoryKind::kMomentum
                      : options.error_feedback ? MemoryKind::kResidual
                                               : MemoryKind::kNone;
+  if (averages) {
+    if (!options.error_feedback) {
+      throw Error("memory", "loco", "residual; it is a form of error feedback");
+    }
+    read.memory.average = static_cast<float>(reader.Number("beta", 0, kLargestMomentum));
+    read.memory.reset = reader.Integer("reset_every", 0, kMostSteps);
+  }
   read.memory.momentum = static_cast<float>(reader.Number("momentum", 0, kLargestMomentum));
   read.memory.nesterov = reader.Switch("nesterov");
   read.memory.masking = reader.Switch("masking");
@@ -242,7 +251,10 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
       throw Error("where", std::string(kPlaces[static_cast<size_t>(read.where)]),
                   "worker with sums that are encoded at every hop");
     }
-    if (momentum) throw Error("memory", "momentum", "residual with sums that hops encode again");
+    if (momentum || averages) {
+      throw Error("memory", std::string(kMemories[memory]),
+                  "residual with sums that hops encode again");
+    }
     if (!read.first_feedback) read.memory.kind = MemoryKind::kNone;
   } else if (read.first_feedback) {
     throw Error("feedback", "first", "off without reduction=ring or butterfly");

@@ -61,9 +61,9 @@ class CodecScheme : public Scheme {
   SchemeTraits Traits() const override {
     const bool momentum = options_.memory.kind == MemoryKind::kMomentum;
     return {.depends_on_collective = options_.summing == Summing::kRequantise,
-            .takes_candidates = codec_->Sparse() != nullptr,
+            .takes_candidates = codec_->Sparse() != nullptr && !options_.memory.Averages(),
             .owns_momentum = momentum,
-            .needs_error_feedback = momentum,
+            .needs_error_feedback = momentum || options_.memory.Averages(),
             .sends_values = Rounds() && options_.memory.kind == MemoryKind::kNone,
             .residual_decay = options_.residual_decay};
   }

@@ -88,6 +88,8 @@ WorkList CodecStep::EncodeWork() const {
     return work;
   }
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
+  // The residual is copied before, and the average written after.
+  if (memory.Averages()) AddWork(Work{"copy", 2 * unit.numel, 2, 2}, work);
   if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);
   if (selected) {
     AddWork(codec.PackWork(count, FeedingOf()), work);

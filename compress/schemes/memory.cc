@@ -49,10 +49,26 @@ std::span<const float> Memory::FeedTo(int worker, std::span<const float> gradien
 Message Memory::Encode(const Codec& codec, int worker, std::span<const float> gradient,
                        const CodecContext& context) {
   if (!Keeps()) return codec.Encode(gradient, context);
+  if (options_.Averages()) return EncodeAveraged(codec, worker, gradient, context);
   const std::span<const float> fed = FeedTo(worker, gradient);
   std::vector<uint32_t> sent;
   Message message = codec.EncodeWithFeedback(fed, residuals_[worker], context, &sent);
   MarkSent(worker, sent);
+  return message;
+}
+
+Message Memory::EncodeAveraged(const Codec& codec, int worker, std::span<const float> gradient,
+                               const CodecContext& context) {
+  const std::span<const float> fed = FeedTo(worker, gradient);
+  std::vector<float>& residual = residuals_[worker];
+  const std::vector<float> before = residual;
+  Message message = codec.EncodeWithFeedback(fed, residual, context);
+  const bool resets =
+      options_.reset > 0 && (context.random.step + 1) % static_cast<uint64_t>(options_.reset) == 0;
+  const float stays = options_.average, comes = 1 - options_.average;
+  for (size_t i = 0; i < residual.size(); ++i) {
+    residual[i] = resets ? 0.0f : stays * before[i] + comes * residual[i];
+  }
   return message;
 }
 

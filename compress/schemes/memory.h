@@ -9,6 +9,10 @@
 //              Nesterov: u' = m (u + g), e = decay v + u' + g
 //              masking (section 3.2): u' = 0 at the positions that were sent
 //
+//   average    the residual is a moving average (Xie et al., LoCo: Low-Bit Communication Adaptor,
+//              2024): e = r + g;  r' = beta r + (1 - beta) (e - what receivers decode), and r' = 0
+//              in every `reset_every`-th step. What is left over is not kept exactly.
+//
 // decay is 1 unless it is chosen (residual_decay.h). The second equation is exact, so every
 // computed value is either sent or part of the residual. If all of e is sent there is nothing to
 // mask: such a step is one of momentum SGD, because the workers' mean of u is the momentum of the
@@ -35,11 +39,16 @@ struct MemoryOptions {
   bool nesterov = false;
   bool masking = true;
   float decay = 1;  // factor on the residual before the next gradient is added
+  // Of kResidual: the part of the residual that stays (beta); 0, and no reset: residuals are exact.
+  float average = 0;
+  int64_t reset = 0;  // steps after which residuals that are averaged begin again; 0: never
 
   cpu::MomentumRule Momentum() const { return {.momentum = momentum, .nesterov = nesterov}; }
 
   // True where a pass of its own multiplies the residual.
   bool Decays() const { return kind != MemoryKind::kNone && decay != 1; }
+  // True where residuals are moving averages.
+  bool Averages() const { return kind == MemoryKind::kResidual && (average > 0 || reset > 0); }
 };
 
 // Feeds a gradient to a worker's residual and momentum, which changes both. e is then the residual
@@ -95,6 +104,9 @@ class Memory {
  private:
   // Fills a worker's part with zeros if it is empty.
   void Allocate(int worker);
+  // Encodes with a residual that is a moving average.
+  Message EncodeAveraged(const Codec& codec, int worker, std::span<const float> gradient,
+                         const CodecContext& context);
   // Calls Feed on a worker's part.
   std::span<const float> FeedTo(int worker, std::span<const float> gradient);
 

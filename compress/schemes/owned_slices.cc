@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/owned_nodes.h"
 #include "compress/schemes/slices.h"
 
 namespace legacy {
@@ -33,7 +34,7 @@ WorkList OwnersWork(WorkList work, int owners, int workers) {
 // of which the first is the largest.
 CollectiveCall Joined(const Cut& cut, std::span<const CollectiveCall> calls, int workers) {
   CollectiveCall all{.reduction = Reduction::kOwned, .collective = Collective::kAllToAll};
-  all.owned = {.owners = cut.owners, .rows = cut.by_rows, .bytes = {}};
+  all.owned = {.owners = cut.owners, .rows = cut.by_rows};
   for (const CollectiveCall& call : calls) JoinWork(call.encode, all.encode);
   all.decode = OwnersWork(calls.front().decode, cut.owners, workers);
   return all;
@@ -230,22 +231,40 @@ std::span<const OptionSpec> OwnedSlicesOptions() {
   static const std::vector<OptionSpec> options = {
       {"owners", "0", "0 to 65536",
        "number of workers that own a slice of each unit; 0: messages go to all workers"},
-      {"cut", "rows", "rows, values", "slices have as many rows, or as many values"}};
+      {"cut", "rows", "rows, values", "slices have as many rows, or as many values"},
+      {"node", "0", "0 to 65536",
+       "workers of a node, whose means are compressed again before they cross nodes; 0: none"},
+      {"inner", "0", "0, or a parameter",
+       "parameter of messages inside a node; 0: that of others"}};
   return options;
 }
 
 Cut ReadCut(const OptionReader& options) {
   return {.owners = static_cast<int>(options.Integer("owners", 0, kMostOwners)),
-          .by_rows = options.Choice("cut", kCuts) == 0};
+          .by_rows = options.Choice("cut", kCuts) == 0,
+          .node = static_cast<int>(options.Integer("node", 0, kMostOwners)),
+          .inner = options.Number("inner", 0, 1e9)};
 }
 
 std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut) {
   if (cut.owners == 0) return scheme;
+  const auto refuse = [&](const char* option, int value, const std::string& allowed) {
+    throw Error(std::string("option ") + option + " of " + std::string(scheme->Name()),
+                std::to_string(value), allowed);
+  };
   if (const std::string obstacle = ObstacleOf(*scheme); !obstacle.empty()) {
-    throw Error("option owners of " + std::string(scheme->Name()), std::to_string(cut.owners),
-                "0: " + obstacle);
+    refuse("owners", cut.owners, "0: " + obstacle);
   }
-  return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
+  if (cut.node == 0) return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
+  if (cut.owners % cut.node != 0 || cut.node < 2 || cut.node == cut.owners) {
+    refuse("node", cut.node,
+           "a divisor of the " + std::to_string(cut.owners) + " owners between 1 and them");
+  }
+  const Unit any{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
+  if (!scheme->Plan(any, scheme->Parameter().fallback, 2)) {
+    refuse("node", cut.node, "0 with lengths that depend on the data");
+  }
+  return WithNodes(std::move(scheme), cut);
 }
 
 }  // namespace legacy

@@ -18,22 +18,30 @@
 
 namespace legacy {
 
-// A Cut says how a unit is cut into slices.
+// With nodes (`node=G`) there are two exchanges, of which the second alone crosses nodes (qgZ of
+// ZeRO++, SDP4Bit): a worker sends each worker of its node the messages of all slices whose owners
+// have that one's position in their nodes; who decodes and averages them compresses the means again
+// and sends them to the owners. Residuals are kept by who compresses, in both.
+
+// A Cut says how a unit is cut into slices, and how they travel.
 struct Cut {
   int owners = 0;       // S; 0: not at all
   bool by_rows = true;  // false: by values
+  int node = 0;         // workers of a node, which divide S; 0: one exchange
+  double inner = 0;     // parameter of messages inside nodes; 0: that of the others
 };
 
 // Returns the slices of a unit that have any values, which are its first ones.
 std::vector<Unit> CutUnit(const Unit& unit, const Cut& cut);
 
-// Returns the options "owners" and "cut".
+// Returns the options "owners", "cut", "node" and "inner".
 std::span<const OptionSpec> OwnedSlicesOptions();
 Cut ReadCut(const OptionReader& options);
 
 // Returns the scheme whose messages go to owners of slices; without owners, `scheme` itself. Throws
 // Error for schemes whose sums are needed whole, or that send in another way than one message to
-// all (broadcasts, sums by hops, servers).
+// all (broadcasts, sums by hops, servers); with nodes also for those whose lengths depend on the
+// data.
 std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut);
 
 }  // namespace legacy

@@ -191,8 +191,8 @@ void Fields(Archive& archive, BucketTraffic& b)
 template <class Archive>
 void Fields(Archive& archive, ShardedUnit& u)
 {
-    auto& [gather, gatherAgain, kept, unpack, pack, encode, lengths, reduce, sum, replicas] = u;
-    archive(gather, gatherAgain, kept, unpack, pack, encode, lengths, reduce, sum, replicas);
+    auto& [gather, gatherAgain, kept, unpack, pack, encode, first, between, reduce, sum, replicas] = u;
+    archive(gather, gatherAgain, kept, unpack, pack, encode, first, between, reduce, sum, replicas);
 }
 
 template <class Archive>

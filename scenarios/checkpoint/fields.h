@@ -45,8 +45,8 @@ void Fields(Archive& archive, ServedSlice& s) {
 
 template <class Archive>
 void Fields(Archive& archive, OwnedSlices& s) {
-  auto& [owners, rows, bytes] = s;
-  archive(owners, rows, bytes);
+  auto& [owners, rows, group, stride, bytes] = s;
+  archive(owners, rows, group, stride, bytes);
 }
 
 template <class Archive>

@@ -129,6 +129,12 @@ void RecordSlices(Line& line, OwnedSlices& owned, int workers) {
   line.Field("owners", owned.owners, {1, workers});
   line.Require(workers % owned.owners == 0, "owners: a divisor of the workers is wanted");
   line.Choice("cut", owned.rows, kCuts);
+  if (line.Has("group", owned.group != 0)) {
+    line.Field("group", owned.group, {1, owned.owners});
+    line.Field("stride", owned.stride, {1, owned.owners});
+    line.Require(owned.owners % (owned.group * owned.stride) == 0,
+                 "group, stride: their product divides the owners");
+  }
   if (!line.Has("slices", !owned.bytes.empty())) return;
   line.Field("slices", owned.bytes);
   line.Require(std::ssize(owned.bytes) == owned.owners,

@@ -93,12 +93,16 @@ double GradientBytes(const StepWork& work) {
 // Returns the bytes of an owned call from each worker to each.
 std::vector<int64_t> PairsOf(const SentCall& call, int workers) {
   if (call.owned->bytes.empty()) return call.pair_bytes;
+  const OwnedSlices& slices = *call.owned;
   const auto count = static_cast<size_t>(workers);
-  const size_t owners = call.owned->bytes.size();
   std::vector<int64_t> pairs(count * count);
-  for (size_t w = 0; w < count; ++w) {
-    std::ranges::copy(call.owned->bytes,
-                      pairs.begin() + static_cast<std::ptrdiff_t>(w * count + w - w % owners));
+  for (int w = 0; w < workers; ++w) {
+    const int first = w - w / slices.stride % slices.Members() * slices.stride;
+    for (int i = 0; i < slices.Members(); ++i) {
+      const int to = first + i * slices.stride;
+      pairs[static_cast<size_t>(w) * count + static_cast<size_t>(to)] =
+          slices.bytes[static_cast<size_t>(to % slices.owners)];
+    }
   }
   return pairs;
 }
@@ -280,20 +284,24 @@ void Clock::AddMessages(const StepWork& work, const ShardedModel& model,
     fabric::ShardedUnit& unit = step.units[u];
     unit.reduce.clear();
     if (layers.empty()) continue;
-    // Calls of the same kind travel together: lengths, where there are any, and then all messages.
-    std::optional<SentCall> lengths, messages;
-    double encode = 0, sum = 0;
+    // Calls of the same kind travel together: first lengths, or messages inside nodes, where there
+    // are any, and then all messages.
+    std::optional<SentCall> first, messages;
+    double encode = 0, between = 0, sum = 0;
     for (const BucketWork& merged : MergeUnits(layers)) {
-      for (const SentCall& call : merged.calls) {
-        encode += WorkSeconds(call.encode);
-        sum += WorkSeconds(call.decode);
+      encode += WorkSeconds(merged.calls.front().encode);
+      sum += WorkSeconds(merged.calls.back().decode);
+      if (merged.calls.size() > 1) {
+        between +=
+            WorkSeconds(merged.calls.front().decode) + WorkSeconds(merged.calls.back().encode);
+        JoinOwned(merged.calls.front(), work.workers, first);
       }
-      if (merged.calls.size() > 1) JoinOwned(merged.calls.front(), work.workers, lengths);
       JoinOwned(merged.calls.back(), work.workers, messages);
     }
-    if (lengths) unit.lengths = ToOwners(transfers(), *lengths, work.workers);
+    if (first) unit.first = ToOwners(transfers(), *first, work.workers);
     unit.reduce = ToOwners(transfers(), *messages, work.workers);
     unit.encode = TimesOf(encode, factors);
+    if (between > 0) unit.between = TimesOf(between, factors);
     unit.sum = TimesOf(sum, factors);
   }
   if (!step.announcements.empty()) {

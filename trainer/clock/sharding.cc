@@ -277,21 +277,23 @@ bool CutsByRows(const ShardingOptions& options) {
 
 std::vector<fabric::CollectiveSpec> ToOwners(const TransferOptions& transfers, const SentCall& call,
                                              int workers) {
-  const auto owners = static_cast<size_t>(call.owned->owners);
+  const OwnedSlices& slices = *call.owned;
+  const int size = slices.Members();
   std::vector<fabric::CollectiveSpec> groups;
-  if (owners == 1) return groups;
-  for (int first = 0; first < workers; first += call.owned->owners) {
+  for (int first = 0; size > 1 && first < workers; ++first) {
+    if (first / slices.stride % size != 0) continue;  // it is in the group of one before
+    std::vector<int> members = RankRange(first, size, slices.stride);
     std::vector<int64_t> pairs;
-    for (size_t sender = 0; sender < owners; ++sender) {
-      const size_t row = (static_cast<size_t>(first) + sender) * static_cast<size_t>(workers) +
-                         static_cast<size_t>(first);
-      for (size_t owner = 0; owner < owners; ++owner) {
-        pairs.push_back(call.owned->bytes.empty() ? call.pair_bytes[row + owner]
-                                                  : call.owned->bytes[owner]);
+    for (const int sender : members) {
+      for (const int receiver : members) {
+        pairs.push_back(
+            slices.bytes.empty()
+                ? call.pair_bytes[static_cast<size_t>(sender) * static_cast<size_t>(workers) +
+                                  static_cast<size_t>(receiver)]
+                : slices.bytes[static_cast<size_t>(receiver % slices.owners)]);
       }
     }
-    std::vector<int> members = RankRange(first, call.owned->owners, 1);
-    if (call.owned->owners == workers) members.clear();  // all
+    if (size == workers) members.clear();  // all
     groups.push_back(ExchangeAmong(transfers, std::move(pairs), std::move(members)));
   }
   return groups;

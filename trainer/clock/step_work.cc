@@ -15,7 +15,9 @@ bool SameStructure(const BucketWork& a, const BucketWork& b) {
                              x.pair_bytes.size() == y.pair_bytes.size() &&
                              x.hops.has_value() == y.hops.has_value() && x.blocks == y.blocks &&
                              x.owned.has_value() == y.owned.has_value() &&
-                             (!x.owned || x.owned->bytes.size() == y.owned->bytes.size()) &&
+                             (!x.owned || (x.owned->bytes.size() == y.owned->bytes.size() &&
+                                           x.owned->group == y.owned->group &&
+                                           x.owned->stride == y.owned->stride)) &&
                              (!x.hops || x.hops->order == y.hops->order);
                     });
 }

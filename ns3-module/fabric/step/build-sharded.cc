@@ -390,10 +390,14 @@ class ShardedBuilder
         {
             packed = Add(Segment(NameOf("encode", number), SegmentLabel::Encode, unit.encode));
         }
-        if (!unit.lengths.empty())
+        if (!unit.first.empty())
         {
-            packed =
-                AddCollective(ShardedStream::Reduce, "lengths", number, unit.lengths, {packed});
+            packed = AddCollective(ShardedStream::Reduce, "first", number, unit.first, {packed});
+        }
+        if (!unit.between.empty())
+        {
+            packed = Add(
+                Segment(NameOf("between", number), SegmentLabel::Encode, unit.between, {packed}));
         }
         m_reduced = AddCollective(ShardedStream::Reduce, "RS", number, unit.reduce, {packed});
         m_received.push_back({number, m_reduced});
@@ -459,11 +463,12 @@ void CheckUnit(const ShardedUnit& unit, int workers, const std::string& where)
     CheckDurations(unit.unpack, workers, where + ": unpack");
     CheckDurations(unit.pack, workers, where + ": pack");
     CheckDurations(unit.encode, workers, where + ": encode");
+    CheckDurations(unit.between, workers, where + ": between");
     CheckDurations(unit.sum, workers, where + ": sum");
     const std::pair<const char*, const std::vector<CollectiveSpec>*> lists[] = {
         {"gather", &unit.gather},
         {"gatherAgain", &unit.gatherAgain},
-        {"lengths", &unit.lengths},
+        {"first", &unit.first},
         {"reduce", &unit.reduce},
         {"replicas", &unit.replicas}};
     for (const auto& [name, groups] : lists)

@@ -26,8 +26,10 @@ struct ShardedUnit
     std::vector<TimeNs> unpack; ///< what the device does with gathered weights before their use
     std::vector<TimeNs> pack;   ///< what it does with gradients before their reduction
     std::vector<TimeNs> encode; ///< what it does to compress them after that
-    /// The lengths of the messages that `reduce` carries, if they travel before. Empty: known.
-    std::vector<CollectiveSpec> lengths;
+    /// What travels before `reduce`: the lengths of its messages, or messages inside nodes. Empty:
+    /// nothing.
+    std::vector<CollectiveSpec> first;
+    std::vector<TimeNs> between; ///< what the device does between these; empty: nothing
     /// Reduce-scatters, or all-reduces, of its gradients; or all-to-alls of messages to the owners.
     std::vector<CollectiveSpec> reduce;
     std::vector<TimeNs> sum; ///< what the device does with the messages that it owns

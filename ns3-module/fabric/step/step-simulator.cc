@@ -1,3 +1,4 @@
+#include "build-sharded.h"
 #include "check-traffic.h"
 #include "step.h"
 
@@ -24,6 +25,12 @@ StepSimulator::Digest DigestOf(const std::string& canonical)
         digest[1] = Mix64(digest[1] + word);
     }
     return digest;
+}
+
+/// Returns the worker that is a collective's i-th member.
+int WorkerOf(const CollectiveSpec& spec, size_t i)
+{
+    return spec.members.empty() ? static_cast<int>(i) : spec.members[i];
 }
 
 } // namespace
@@ -64,14 +71,18 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
 }
 
 /// Times the step of a sharded unit that gathers once and computes nothing, so that its only
-/// collective is `spec`; workers that are no member of it have one of their own.
-const StepSimulator::AloneTiming& StepSimulator::TimeAlone(const EngineRequest& request,
-                                                           const CollectiveSpec& spec,
-                                                           int workers,
-                                                           TimeNs start)
+/// collectives are `groups`; workers that are in none have one of their own.
+const StepSimulator::AloneTiming&
+StepSimulator::TimeAlone(const EngineRequest& request,
+                         const std::vector<CollectiveSpec>& groups,
+                         int workers,
+                         TimeNs start)
 {
     std::string key;
-    AppendCanonical(key, spec);
+    for (const CollectiveSpec& spec : groups)
+    {
+        AppendCanonical(key, spec);
+    }
     const auto [entry, added] = m_alone.try_emplace(key);
     AloneTiming& alone = entry->second;
     if (!added)
@@ -84,11 +95,14 @@ const StepSimulator::AloneTiming& StepSimulator::TimeAlone(const EngineRequest& 
     step.segments.emplace_back();
     ShardedUnit& unit = step.units.emplace_back();
     unit.kept = true;
-    unit.gather = {spec};
+    unit.gather = groups;
     std::vector<bool> takesPart(workers, false);
-    for (size_t i = 0; i < spec.bytes.size(); ++i)
+    for (const CollectiveSpec& spec : groups)
     {
-        takesPart[spec.members.empty() ? i : spec.members[i]] = true;
+        for (size_t i = 0; i < spec.bytes.size(); ++i)
+        {
+            takesPart[WorkerOf(spec, i)] = true;
+        }
     }
     for (int worker = 0; worker < workers; ++worker)
     {
@@ -102,10 +116,7 @@ const StepSimulator::AloneTiming& StepSimulator::TimeAlone(const EngineRequest& 
     }
     const std::unique_ptr<Engine> engine = m_factory(request);
     const StepTiming timing = Run(*engine, traffic, start);
-    for (size_t i = 0; i < spec.bytes.size(); ++i)
-    {
-        alone.times.push_back(timing.finish[spec.members.empty() ? i : spec.members[i]]);
-    }
+    alone.finish = timing.finish;
     alone.counters = timing.counters;
     alone.links = timing.links;
     return alone;
@@ -128,29 +139,45 @@ StepTiming StepSimulator::RunAlone(Engine& engine,
     StepTraffic timed = traffic;
     const auto time = [&](std::vector<CollectiveSpec>& groups)
     {
+        if (groups.empty())
+        {
+            return;
+        }
+        const AloneTiming& alone = TimeAlone(request, groups, traffic.workers, start);
         for (CollectiveSpec& spec : groups)
         {
-            spec.times = TimeAlone(request, spec, traffic.workers, start).times;
+            for (size_t i = 0; i < spec.bytes.size(); ++i)
+            {
+                spec.times.push_back(alone.finish[WorkerOf(spec, i)]);
+            }
         }
     };
     for (ShardedUnit& unit : timed.sharded->units)
     {
         for (auto* groups :
-             {&unit.gather, &unit.gatherAgain, &unit.lengths, &unit.reduce, &unit.replicas})
+             {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas})
         {
             time(*groups);
         }
     }
     time(timed.sharded->announcements);
     StepTiming timing = Run(engine, timed, start);
-    ForEachCollective(traffic,
-                      [&](const CollectiveSpec& spec)
-                      {
-                          const AloneTiming& alone =
-                              TimeAlone(request, spec, traffic.workers, start);
-                          Add(timing.counters, alone.counters);
-                          Add(timing.links, alone.links);
-                      });
+    const StepPlan plan = BuildSharded(traffic);
+    for (const StepOperation& operation : plan.roles[0].operations)
+    {
+        if (operation.kind != OperationKind::Collective)
+        {
+            continue;
+        }
+        // The groups of an operation follow each other.
+        const auto [first, last] =
+            std::minmax_element(operation.collective.begin(), operation.collective.end());
+        const std::vector<CollectiveSpec> groups(plan.collectives.begin() + *first,
+                                                 plan.collectives.begin() + *last + 1);
+        const AloneTiming& alone = TimeAlone(request, groups, traffic.workers, start);
+        Add(timing.counters, alone.counters);
+        Add(timing.links, alone.links);
+    }
     return timing;
 }
 

@@ -213,13 +213,14 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
     {
         AppendCanonical(text, {unit.kept ? 1 : 0});
         for (const auto* groups :
-             {&unit.gather, &unit.gatherAgain, &unit.lengths, &unit.reduce, &unit.replicas})
+             {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas})
         {
             AppendGroups(text, *groups);
         }
         AppendCanonical(text, unit.unpack);
         AppendCanonical(text, unit.pack);
         AppendCanonical(text, unit.encode);
+        AppendCanonical(text, unit.between);
         AppendCanonical(text, unit.sum);
     }
     for (const ShardedSegment& segment : step.segments)

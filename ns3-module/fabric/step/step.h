@@ -167,10 +167,10 @@ class StepSimulator
     void Load(State state);
 
   private:
-    /// What a collective takes alone on the network, by member, and what it counts.
+    /// What the groups of a collective take alone on the network, and what they count.
     struct AloneTiming
     {
-        std::vector<TimeNs> times;
+        std::vector<TimeNs> finish; ///< by worker
         EngineCounters counters;
         std::vector<LinkCounters> links;
     };
@@ -180,15 +180,17 @@ class StepSimulator
                         const EngineRequest& request,
                         const StepTraffic& traffic,
                         TimeNs start);
-    const AloneTiming&
-    TimeAlone(const EngineRequest& request, const CollectiveSpec& spec, int workers, TimeNs start);
+    const AloneTiming& TimeAlone(const EngineRequest& request,
+                                 const std::vector<CollectiveSpec>& groups,
+                                 int workers,
+                                 TimeNs start);
     static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;
     EngineRequest m_request;
     bool m_memoise;
     std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
-    std::map<std::string, AloneTiming> m_alone; ///< by canonical collective
+    std::map<std::string, AloneTiming> m_alone; ///< by canonical groups
     std::set<Digest> m_known;                   ///< steps of a loaded state
     StepTiming m_last;
     int64_t m_fresh = 0;

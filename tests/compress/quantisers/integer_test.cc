@@ -97,6 +97,35 @@ TEST(Integer, HasTheErrorOfItsRule) {
   EXPECT_NEAR(nearest / drawn, 0.5, 0.06);
 }
 
+// One value among zeros is shared by 32, and comes back.
+TEST(Integer, SmoothsThirtyTwoValues) {
+  const auto smooth = QuantiserOf("int:bucket=64,smooth=on");
+  std::vector<float> values(100, 0.0f);
+  values[5] = 3;
+  values[98] = 1;  // after the last 32
+  const auto decoded = test::RoundTrip(*smooth, values, 8);
+  for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(decoded[i], values[i], 0.03) << i;
+  const auto narrow =
+      test::RoundTrip(*QuantiserOf("int:bucket=64,smooth=on,range=narrow"), values, 8);
+  EXPECT_NEAR(narrow[5], 3, 1e-5) << "all transformed values are +-3";
+  // A constant block has one value.
+  std::ranges::fill(values, 0.5f);
+  const Bytes segment = test::EncodeSegment(*smooth, values, 4);
+  EXPECT_EQ(std::ssize(segment), 2 * 4 + 50);
+  // Errors are the closed form's, and smaller where few values are large.
+  auto heavy = test::Normals(5000, 4);
+  for (size_t i = 0; i < heavy.size(); i += 100) heavy[i] *= 30;
+  for (const auto& [text, bits] : {std::pair{"int:smooth=on", 4}, {"int:bucket=64,smooth=on", 3}}) {
+    const auto quantiser = QuantiserOf(text);
+    const auto out = test::RoundTrip(*quantiser, heavy, bits);
+    double error = 0;
+    for (size_t i = 0; i < heavy.size(); ++i) error += std::pow(double{out[i]} - heavy[i], 2);
+    EXPECT_NEAR(quantiser->SquaredError(heavy, bits) / error, 1, 0.02) << text;
+  }
+  EXPECT_LT(QuantiserOf("int:smooth=on")->SquaredError(heavy, 4),
+            0.5 * QuantiserOf("int")->SquaredError(heavy, 4));
+}
+
 TEST(Integer, RefusesWhatNoEncoderWrites) {
   const auto quantiser = QuantiserOf("int:bucket=64");
   const Bytes good = test::EncodeSegment(*quantiser, test::Normals(100, 2), 4);

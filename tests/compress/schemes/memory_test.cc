@@ -239,5 +239,27 @@ TEST(Dgc, OptionsAndClipping) {
   EXPECT_THROW(MakeScheme("dgc", {.error_feedback = false}), Error);
 }
 
+// LoCo: the residual is a moving average of what was left over, and begins again.
+TEST(Memory, AveragesResiduals) {
+  constexpr int64_t kNumel = 50;
+  const auto open = [](const std::string& text) {
+    return MakeScheme(text)->Open(test::MakeUnit(kNumel, 0), 1);
+  };
+  const auto plain = open("topk"), exact = open("topk:memory=loco,beta=0,reset_every=0"),
+             loco = open("topk:memory=loco,beta=0.8,reset_every=5");
+  std::vector<float> residual(kNumel);
+  for (int64_t step = 0; step < 12; ++step) {
+    const UnitStep context{.info = {.seed = 1, .step = step}, .parameter = 0.1};
+    const std::vector<std::vector<float>> gradients = {test::Normals(kNumel, 20 + step)};
+    EXPECT_EQ(test::RunStep(*plain, context, gradients), test::RunStep(*exact, context, gradients));
+    const std::vector<float> sent = test::RunStep(*loco, context, gradients);
+    for (int64_t i = 0; i < kNumel; ++i) {
+      const float left = gradients[0][i] + residual[i] - sent[i];
+      residual[i] = step % 5 == 4 ? 0 : 0.8f * residual[i] + (1 - 0.8f) * left;
+      ASSERT_NEAR(loco->Residual(0)[i], residual[i], 1e-6) << step;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace legacy::memory_test

@@ -37,6 +37,7 @@ const std::map<std::string, Setting>& Settings() {
       {"arc.rank", {"2"}},
       {"blocks.block", {"32"}},
       {"cat.c0", {"100"}},
+      {"beta", {"0.5", "memory=loco"}},
       {"cat.c1", {"1000"}},
       {"cat.packet", {"100"}},
       {"cat.stop", {"maximum", "c1=1e-12,packet=64"}},
@@ -59,6 +60,7 @@ const std::map<std::string, Setting>& Settings() {
       {"int.bits", {"6"}},
       {"int.bucket", {"64"}},
       {"int.range", {"narrow"}},
+      {"int.smooth", {"on"}},
       {"local_clip", {"2"}},
       {"masking", {"off", "memory=momentum"}},
       {"maxmin.bits", {"6"}},
@@ -91,6 +93,7 @@ const std::map<std::string, Setting>& Settings() {
       {"redsync.quantised", {"on", "small=0"}},
       {"redsync.reuse", {"1", "small=0,large=0"}},
       {"redsync.small", {"0"}},
+      {"reset_every", {"2", "memory=loco"}},
       {"sample", {"0.5"}},
       {"servers", {"3", "where=server"}},
       {"sidco.stages", {"1"}},
@@ -233,6 +236,10 @@ TEST(Options, EveryOptionOfEverySchemeActs) {
 bool IsIdle(const std::string& codec, const OptionSpec& option) {
   if (option.name == "min_numel" || option.name == "vectors" || option.name == "where") {
     return codec == "dense";
+  }
+  // Nothing is left over of what is sent whole, as redsync does with small units.
+  if (option.name == "memory" || option.name == "beta" || option.name == "reset_every") {
+    return codec == "dense" || codec == "redsync";
   }
   // Sums by hops take residuals only where no parameter refuses them, and slices change no message.
   if (option.name == "feedback") return codec == "maxmin" || codec == "qsgd" || codec == "int";

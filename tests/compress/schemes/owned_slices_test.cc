@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -63,7 +64,7 @@ TEST(OwnedSlices, AreCutAsFrameworksCutTensors) {
 // Every worker's message to an owner is the message of the slice alone, and the owner's mean is
 // that of an exchange of the slice alone. The first slice shares its draws with such an exchange.
 TEST(OwnedSlices, EachSliceIsAUnitOfItsOwn) {
-  for (const char* text : {"topk", "topk:index=u32+bf16", "qsgd:norm=max,bucket=16", "threshold"}) {
+  for (const char* text : {"topk", "topk:index=u32+bf16", "qsgd:norm=max,bucket=64", "threshold"}) {
     const std::string name = text;
     const size_t plus = name.find('+');
     const std::string first = name.substr(0, plus);
@@ -188,6 +189,56 @@ TEST(OwnedSlices, ChargeAnOwnerItsSlice) {
              two = SentBy("qsgd:owners=2,cut=values", 4).front();
   EXPECT_EQ(elements(four.decode), elements(whole.decode) / 4);
   EXPECT_EQ(elements(two.decode), elements(whole.decode) / 4) << "half, of half the workers";
+}
+
+// With nodes there are two exchanges: inside nodes, of slices whose owners have one position, and
+// across them, of the nodes' means.
+TEST(OwnedSlices, CrossNodesOnce) {
+  const char* text = "int:owners=4,node=2,bucket=64,cut=values,decay=0";
+  const auto calls = SentBy(text, 8);
+  ASSERT_EQ(calls.size(), 2U);
+  EXPECT_EQ(calls[0].owned->group, 2);
+  EXPECT_EQ(calls[0].owned->stride, 1);
+  EXPECT_EQ(calls[1].owned->group, 2);
+  EXPECT_EQ(calls[1].owned->stride, 2);
+  const int64_t slice = 20 + 8 + 75;  // two scales
+  EXPECT_EQ(calls[0].owned->bytes, (std::vector<int64_t>(4, 2 * slice)));
+  EXPECT_EQ(calls[1].owned->bytes, (std::vector<int64_t>(4, slice)));
+  EXPECT_EQ(calls[0].bytes[3], 4 * slice);
+  EXPECT_EQ(calls[1].bytes[3], 2 * slice);
+  // The mean is that of the workers, within both roundings.
+  const auto gradients = Gradients(1);
+  const auto mean =
+      test::RunStep(*MakeScheme(text)->Open(Matrix(), kWorkers), StepOf(0, 8), gradients);
+  const auto dense =
+      test::RunStep(*MakeScheme("dense")->Open(Matrix(), kWorkers), StepOf(0, 1), gradients);
+  double error = 0;
+  for (int64_t i = 0; i < kNumel; ++i)
+    error = std::max(error, std::abs(double{mean[i]} - dense[i]));
+  EXPECT_GT(error, 0);
+  EXPECT_LT(error, 0.06);
+  // More bits inside the node leave the error of the others.
+  const auto error_of = [&](const std::string& options) {
+    double sum = 0;
+    const auto exchange =
+        MakeScheme("int:owners=4,bucket=64,decay=0" + options)->Open(Matrix(), kWorkers);
+    for (int64_t step = 0; step < 20; ++step) {
+      const auto some = Gradients(step);
+      const auto got = test::RunStep(*exchange, StepOf(step, 4), some);
+      for (int64_t i = 0; i < kNumel; ++i) {
+        double exact = 0;
+        for (const auto& gradient : some) exact += gradient[i] / double{kWorkers};
+        sum += std::pow(got[i] - exact, 2);
+      }
+    }
+    return sum;
+  };
+  EXPECT_LT(error_of(",node=2,inner=8"), 0.75 * error_of(",node=2"));
+  EXPECT_LT(error_of(""), error_of(",node=2"));
+  for (const char* bad :
+       {"int:owners=4,node=3", "int:owners=4,node=4", "threshold:owners=4,node=2"}) {
+    EXPECT_THROW(MakeScheme(bad), Error) << bad;
+  }
 }
 
 TEST(OwnedSlices, RefuseSumsThatAreNeededWhole) {

@@ -91,7 +91,7 @@ role 0: ranks 0-1
   EXPECT_EQ(Time(traffic).total, 100 + 3 * kForward + 30 + kForward + 3 * kBackward + 200 + 50);
 }
 
-// Messages to owners: they are encoded, their lengths travel, then they, and the owner sums what it
+// Messages to owners: they are encoded, lengths travel, then they, and the owner sums what it
 // got before it packs the next unit, or after the backward pass. Announcements come last.
 TEST(ShardedStep, OfMessagesToOwners) {
   StepTraffic traffic = Step(2, 100, 200);
@@ -102,29 +102,33 @@ TEST(ShardedStep, OfMessagesToOwners) {
     unit.sum = {60};
     unit.replicas = {Timed(CollectiveAlgorithm::RingAllReduce, 30)};
   }
-  step.units[1].lengths = {Timed(CollectiveAlgorithm::AllToAll, 5)};
+  step.units[1].first = {Timed(CollectiveAlgorithm::AllToAll, 5)};
   step.announcements = {Timed(CollectiveAlgorithm::Broadcast, 7)};
   step.announce = {3};
   const auto names = [&] {
     std::string text;
-    for (const StepOperation& operation : BuildSharded(traffic).roles[0].operations) {
-      text += operation.name + " ";
-    }
+    const StepPlan plan = BuildSharded(traffic);
+    for (const StepOperation& operation : plan.roles[0].operations) text += operation.name + " ";
     return text;
   };
   EXPECT_EQ(names(),
-            "forward(0) forward(1) backward(1) pack(1) encode(1) lengths(1) RS(1) backward(0) "
+            "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) backward(0) "
             "sum(1) AR(1) pack(0) encode(0) RS(0) sum(0) AR(0) announce announcement(0) update ");
   // 205 ns of transfers hide behind the backward pass of unit 0.
   EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + kBackward + 60 + 40 + 200 + 60 +
                                      std::max(30, 3 + 7) + kUpdate);
+  // What is exchanged inside nodes is compressed again: the device waits for it.
+  step.units[1].between = {15};
+  EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + 5 + 15 + kBackward + 60 + 40 +
+                                     200 + 60 + std::max(30, 3 + 7) + kUpdate);
+  step.units[1].between.clear();
   step.oneReduction = false;
   EXPECT_EQ(names(),
-            "forward(0) forward(1) backward(1) pack(1) encode(1) lengths(1) RS(1) backward(0) "
+            "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) backward(0) "
             "pack(0) encode(0) RS(0) sum(1) AR(1) sum(0) AR(0) announce announcement(0) update ");
   step.reductionsBlock = true;
   EXPECT_EQ(names(),
-            "forward(0) forward(1) backward(1) pack(1) encode(1) lengths(1) RS(1) wait(1) sum(1) "
+            "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) wait(1) sum(1) "
             "AR(1) backward(0) pack(0) encode(0) RS(0) wait(0) sum(0) AR(0) announce "
             "announcement(0) update ");
 }

@@ -128,6 +128,17 @@ TEST_F(ProcessesTest, ServersThatCompressGiveEqualFiles) {
               {2});
 }
 
+TEST_F(ProcessesTest, ShardedTrainingsGiveEqualFiles) {
+  std::ofstream(Out("methods.yaml"))
+      << "methods:\n"
+         "  weights: {scheme: dense, weights: 'int:bits=4'}\n"
+         "  deltas: {scheme: topk, weights: 'delta:int:bits=4'}\n"
+         "  nodes: {scheme: 'int:node=2,memory=loco', parameter: 4}\n";
+  ExpectEqual("--scenario=" + Out("methods.yaml") +
+                  " --sharding=zero1 --policies=weights,deltas,nodes,sidco,lgreco",
+              {2});
+}
+
 // The first active worker, whose gradient policies read, is then another process's.
 TEST_F(ProcessesTest, DroppedWorkersGiveEqualFiles) {
   ExpectEqual(

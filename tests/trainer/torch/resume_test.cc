@@ -20,6 +20,7 @@
 #include "trainer/torch/one_thread.h"
 #include "trainer/torch/tasks/classification.h"
 #include "trainer/torch/training.h"
+#include "trainer/weight_codec.h"
 
 namespace legacy::resume_test {
 namespace {
@@ -151,9 +152,10 @@ TEST_F(Resume, EveryScheme) {
   for (const std::string& scheme : SchemeNames()) {
     Expect({.scheme = scheme, .options = SmallOptions()}, {3});
   }
-  for (const char* text : {"topk:dense_start=4", "topk+rbf", "topk:where=after-mean",
-                           "topk:where=both", "topk:where=server,servers=3",
-                           "topk:where=both,servers=2+bf16", "dgc:warmup=2", "powersgd:rank=2"}) {
+  for (const char* text :
+       {"topk:dense_start=4", "topk+rbf", "topk:where=after-mean", "topk:where=both",
+        "topk:where=server,servers=3", "topk:where=both,servers=2+bf16", "topk:owners=3",
+        "sidco:owners=3", "int:memory=loco,reset_every=3", "dgc:warmup=2", "powersgd:rank=2"}) {
     try {
       MakeScheme(text);
     } catch (const Error&) {
@@ -161,6 +163,22 @@ TEST_F(Resume, EveryScheme) {
     }
     Expect({.scheme = text, .options = SmallOptions()}, {3});
   }
+}
+
+// What workers know of the weights is saved beside them.
+TEST_F(Resume, GatheredWeights) {
+  for (const char* text : {"int:bits=4", "delta:int:bits=4", "int:bits=4,rounding=stochastic"}) {
+    Case one{.options = SmallOptions()};
+    one.options.weights =
+        std::make_shared<WeightCodec>(text, Cut{.owners = kWorkers}, 3, "weights");
+    Expect(one, {2, 3});
+    one.options.precision = Precision::kBf16;
+    Expect(one, {3});
+  }
+  // Nodes of two of four workers keep the residuals of their means.
+  Case nodes{.scheme = "int:owners=4,node=2,bits=4", .options = SmallOptions()};
+  nodes.options.workers = 4;
+  Expect(nodes, {3});
 }
 
 TEST_F(Resume, EveryPolicy) {

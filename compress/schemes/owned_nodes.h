@@ -1,0 +1,15 @@
+// Messages to the owners of slices in two exchanges, inside nodes and across them
+// (owned_slices.h).
+#pragma once
+
+#include <memory>
+
+#include "compress/exchange.h"
+#include "compress/schemes/owned_slices.h"
+
+namespace legacy {
+
+// Returns the scheme with nodes of `cut.node` workers. Each call of `scheme` has a known length.
+std::unique_ptr<Scheme> WithNodes(std::shared_ptr<const Scheme> scheme, const Cut& cut);
+
+}  // namespace legacy
