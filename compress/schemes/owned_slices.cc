@@ -255,10 +255,11 @@ std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cu
   if (const std::string obstacle = ObstacleOf(*scheme); !obstacle.empty()) {
     refuse("owners", cut.owners, "0: " + obstacle);
   }
-  if (cut.node == 0) return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
-  if (cut.owners % cut.node != 0 || cut.node < 2 || cut.node == cut.owners) {
-    refuse("node", cut.node,
-           "a divisor of the " + std::to_string(cut.owners) + " owners between 1 and them");
+  if (cut.node < 2 || cut.node >= cut.owners) {
+    return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
+  }
+  if (cut.owners % cut.node != 0) {
+    refuse("node", cut.node, "a divisor of the " + std::to_string(cut.owners) + " owners");
   }
   const Unit any{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
   if (!scheme->Plan(any, scheme->Parameter().fallback, 2)) {

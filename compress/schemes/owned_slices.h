@@ -21,13 +21,14 @@ namespace legacy {
 // With nodes (`node=G`) there are two exchanges, of which the second alone crosses nodes (qgZ of
 // ZeRO++, SDP4Bit): a worker sends each worker of its node the messages of all slices whose owners
 // have that one's position in their nodes; who decodes and averages them compresses the means again
-// and sends them to the owners. Residuals are kept by who compresses, in both.
+// and sends them to the owners. Residuals are kept by who compresses, in both. Where all owners are
+// in one node there is one exchange.
 
 // A Cut says how a unit is cut into slices, and how they travel.
 struct Cut {
   int owners = 0;       // S; 0: not at all
   bool by_rows = true;  // false: by values
-  int node = 0;         // workers of a node, which divide S; 0: one exchange
+  int node = 0;         // workers of a node, which divide S; 0, or S and more: one exchange
   double inner = 0;     // parameter of messages inside nodes; 0: that of the others
 };
 

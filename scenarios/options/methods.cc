@@ -297,7 +297,7 @@ void CheckOwners(const Method& method, const Scenario& scenario, const SchemeTra
   std::string why;
   try {
     MakeScheme(method.scheme + (ParseStages(method.scheme).front().options.empty() ? ":" : ",") +
-               "owners=2");
+               "owners=" + std::to_string(owners));
   } catch (const Error& error) {
     why = std::string(": ") + error.what();
   }

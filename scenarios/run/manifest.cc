@@ -38,6 +38,7 @@ json MethodDocument(const Method& method) {
                    {"local_steps", method.local_steps}};
   if (method.outer->has_value()) document["outer"] = method.outer.text();
   if (!method.bytes_of.empty()) document["bytes_of"] = method.bytes_of;
+  if (!method.weights.empty()) document["weights"] = method.weights;
   if (!method.algorithm.empty()) document["algorithm"] = method.algorithm;
   if (!method.downlink.empty()) document["downlink"] = method.downlink;
   return document;
@@ -58,6 +59,7 @@ Method ReadMethodDocument(const std::string& name, const json& document) {
     method.outer = {document.at("outer").get<std::string>(), "outer"};
   }
   method.bytes_of = document.value("bytes_of", "");
+  method.weights = document.value("weights", "");
   method.algorithm = document.value("algorithm", "");
   method.downlink = document.value("downlink", "");
   return method;

@@ -235,10 +235,10 @@ TEST(OwnedSlices, CrossNodesOnce) {
   };
   EXPECT_LT(error_of(",node=2,inner=8"), 0.75 * error_of(",node=2"));
   EXPECT_LT(error_of(""), error_of(",node=2"));
-  for (const char* bad :
-       {"int:owners=4,node=3", "int:owners=4,node=4", "threshold:owners=4,node=2"}) {
+  for (const char* bad : {"int:owners=4,node=3", "threshold:owners=4,node=2"}) {
     EXPECT_THROW(MakeScheme(bad), Error) << bad;
   }
+  EXPECT_EQ(SentBy("int:owners=4,node=4", 8).size(), 1U) << "all owners are in one node";
 }
 
 TEST(OwnedSlices, RefuseSumsThatAreNeededWhole) {

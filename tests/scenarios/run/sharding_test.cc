@@ -277,7 +277,8 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
            {"training.warmup_steps", "1"},
            {"training.train_limit", "200"},
            {"training.test_limit", "40"},
-           {"compression.policies", "dense,topk@100%,topk,legacy-both,lgreco,accordion,sidco,dgc"},
+           {"compression.policies",
+            "dense,topk@100%,topk,legacy-both,lgreco,accordion,sidco,dgc,weights,both"},
            {"run.pictures", "off"},
            {"run.record", "on"},
            {"network.fidelity", "flow"},
@@ -285,6 +286,15 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
            {"clock.sharding", "fsdp"},
            {"network.further", "slow:bandwidth=10Mbps;blocks:units=100kB"},
        }) {
+    if (key == "compression.policies") {
+      Method& weights = scenario.methods["weights"];
+      weights.name = "weights";
+      weights.scheme = "dense";
+      weights.weights = "int:bits=4";
+      Method& both = scenario.methods["both"] = weights;
+      both.name = "both";
+      both.scheme = "int:node=2";
+    }
     SetOption(scenario, key, value);
   }
   scenario.out = (folder / "run").string();
@@ -297,7 +307,9 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
     EXPECT_GE(row.decode_seconds, 0);
     EXPECT_GT(*row.reduce_seconds + row.hidden_seconds.value_or(0), 0) << row.policy;
   }
-  ASSERT_EQ(losses.size(), 8U);
+  ASSERT_EQ(losses.size(), 10U);
+  EXPECT_NE(losses["weights"], losses["dense"]);
+  EXPECT_LT(bytes["weights"].back(), bytes["topk"].back()) << "4 bits of two payloads in three";
   EXPECT_EQ(losses["topk@100%"], losses["dense"]);
   EXPECT_LT(bytes["topk"].back(), 0.7 * bytes["dense"].back()) << "weights are gathered as before";
   const Recording recording = ReadRecording((folder / "run").string());
