@@ -308,8 +308,9 @@ class OwnedNodesScheme : public WrappedScheme {
   }
   // Workers send other slices across nodes: their bytes are the mean over the workers.
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
+    const auto plan = Plan(unit, parameter, 2 * cut_.node);
     int64_t sum = 0;
-    for (const PlannedCall& call : *Plan(unit, parameter, 2 * cut_.node)) sum += call.bytes;
+    for (const PlannedCall& call : *plan) sum += call.bytes;
     return sum;
   }
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,

@@ -231,7 +231,9 @@ TEST(ShardedStep, GroupsOfWorkers) {
   const auto pair = [](int a, int b) {
     return Spec(CollectiveAlgorithm::RingAllGather, {500, 500}, {a, b});
   };
-  step.units.push_back({{pair(0, 2), pair(1, 3)}, {}, true, {}, {}, {}, {}});
+  ShardedUnit& unit = step.units.emplace_back();
+  unit.gather = {pair(0, 2), pair(1, 3)};
+  unit.kept = true;
   Star star(4);
   PlanGraph graph(BuildSharded(traffic));
   EXPECT_EQ(graph.Plan().roles[0].operations[0].collective, (std::vector<int>{0, 1, 0, 1}));

@@ -104,7 +104,7 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 9u);
+  EXPECT_EQ(kCheckpointFormat, 10u);
   EXPECT_EQ(sum, 16604183591375523681u);
 }
 
