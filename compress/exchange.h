@@ -241,8 +241,8 @@ class Exchange {
   // bytes that no encoder writes.
   virtual void Accumulate(int worker, ByteSpan message) = 0;
   // Returns the bytes of a worker's message of an all-to-all that are for each active worker, in
-  // ascending order, or for each worker of its copy in an owned call; their sum is the message's length. It is called
-  // after all workers have encoded.
+  // ascending order, or for each worker of its copy in an owned call; their sum is the message's
+  // length. It is called after all workers have encoded.
   virtual std::vector<int64_t> PartBytes([[maybe_unused]] int worker,
                                          [[maybe_unused]] ByteSpan message) const {
     return {};

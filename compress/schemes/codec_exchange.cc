@@ -8,8 +8,8 @@
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
 #include "compress/schemes/hops/quantised_hops.h"
+#include "compress/schemes/hops/ring_sum.h"
 #include "compress/schemes/requantise.h"
-#include "compress/schemes/ring_sum.h"
 
 namespace legacy {
 

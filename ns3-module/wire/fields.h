@@ -191,7 +191,8 @@ void Fields(Archive& archive, BucketTraffic& b)
 template <class Archive>
 void Fields(Archive& archive, ShardedUnit& u)
 {
-    auto& [gather, gatherAgain, kept, unpack, pack, encode, first, between, reduce, sum, replicas] = u;
+    auto& [gather, gatherAgain, kept, unpack, pack, encode, first, between, reduce, sum, replicas] =
+        u;
     archive(gather, gatherAgain, kept, unpack, pack, encode, first, between, reduce, sum, replicas);
 }
 

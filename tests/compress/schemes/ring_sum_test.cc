@@ -1,5 +1,5 @@
-// Sums that a ring rounds at every hop (schemes/ring_sum.h).
-#include "compress/schemes/ring_sum.h"
+// Sums that a ring rounds at every hop (schemes/hops/ring_sum.h).
+#include "compress/schemes/hops/ring_sum.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "compress/schemes/ring_sum.h"
+#include "compress/schemes/hops/ring_sum.h"
 
 #include <algorithm>
 #include <array>
