@@ -15,7 +15,7 @@
 namespace legacy {
 namespace {
 
-// What is planned of both exchanges of a unit.
+// A NodePlan has the planned calls of both exchanges of a unit.
 struct NodePlan {
   std::vector<PlannedCall> inner, outer;  // by slice
 

@@ -31,6 +31,7 @@ DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& s
       shape_(shape),
       steps_per_epoch_(steps_per_epoch),
       group_(std::move(group)),
+      weights_(options.weights ? options.weights->WorkOf(shape.layers) : std::vector<WeightWork>()),
       policy_(Checked(std::move(policy))),
       scheme_(std::move(scheme)),
       aggregation_(Open(PlanUnits(shape.layers, options.scope, options.buckets), gradients)) {
@@ -86,7 +87,7 @@ StepOutcome DrawnTraining::Step(std::span<const int> active_workers) {
   }
   WriteUpdateWork({*scheme_, options_, step_, exchanges, shape_.Elements()}, outcome.work);
   outcome.work.buckets = buckets_;
-  if (options_.weights) outcome.work.weights = options_.weights->WorkOf(shape_.layers);
+  outcome.work.weights = weights_;
   ++step_;
   return outcome;
 }

@@ -57,6 +57,7 @@ class DrawnTraining : public StepSource {
   const ModelShape& shape_;
   int64_t steps_per_epoch_;
   Grouping group_;
+  std::vector<WeightWork> weights_;  // that are gathered as messages
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<Scheme> scheme_;
   DrawnExchange* exchange_;  // exchange of the aggregation
