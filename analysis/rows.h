@@ -54,7 +54,9 @@ inline constexpr std::string_view kAddedColumns[] = {"residuals",
                                                      "hidden_seconds",
                                                      "gather_seconds",
                                                      "reduce_seconds",
-                                                     "replica_seconds"};
+                                                     "replica_seconds",
+                                                     "tensor_seconds",
+                                                     "pipe_seconds"};
 inline bool IsAddedColumn(std::string_view name) {
   return std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns);
 }
@@ -117,9 +119,11 @@ struct StepRow {
   double wait_seconds = 0;  // time of waiting for slower workers
   // Transfers while the device ran, which are no part of the step; unknown for rounds of clients.
   std::optional<double> hidden_seconds;
-  // Parts of communication_seconds in a sharded step: waiting for gathers of weights, for
-  // reductions of gradients, and for sums over copies of the model. Unknown for other steps.
-  std::optional<double> gather_seconds, reduce_seconds, replica_seconds;
+  // Parts of communication_seconds in a step of a divided model: waiting for gathers of weights,
+  // for reductions of gradients, for sums over copies of the model, for sums of activations, and
+  // for messages between stages. Unknown for other steps.
+  std::optional<double> gather_seconds, reduce_seconds, replica_seconds, tensor_seconds,
+      pipe_seconds;
   // The textbook's step time: computing, coding and each collective's alpha-beta time, one after
   // the other.
   double alpha_beta_seconds = 0;
@@ -152,6 +156,8 @@ struct StepRow {
     visit("gather_seconds", "s", row.gather_seconds);
     visit("reduce_seconds", "s", row.reduce_seconds);
     visit("replica_seconds", "s", row.replica_seconds);
+    visit("tensor_seconds", "s", row.tensor_seconds);
+    visit("pipe_seconds", "s", row.pipe_seconds);
   }
 };
 

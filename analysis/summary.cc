@@ -62,6 +62,8 @@ void Add(StepSplit& sum, const StepSplit& other, double weight) {
   sum.gather += weight * other.gather;
   sum.reduce += weight * other.reduce;
   sum.replica += weight * other.replica;
+  sum.tensor += weight * other.tensor;
+  sum.pipe += weight * other.pipe;
 }
 
 void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int64_t parameters) {
@@ -75,7 +77,8 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
         {row->step_seconds, row->compute_seconds, row->encode_seconds, row->communication_seconds,
          row->decode_seconds, row->wait_seconds, row->hidden_seconds.value_or(kUnknown),
          row->gather_seconds.value_or(kUnknown), row->reduce_seconds.value_or(kUnknown),
-         row->replica_seconds.value_or(kUnknown)},
+         row->replica_seconds.value_or(kUnknown), row->tensor_seconds.value_or(kUnknown),
+         row->pipe_seconds.value_or(kUnknown)},
         1.0 / static_cast<double>(steps.size()));
   }
   const double dense = static_cast<double>(parameters) * static_cast<double>(steps.size());

@@ -39,9 +39,8 @@ struct StepSplit {
   double decode = 0;
   double wait = 0;
   double hidden = 0;  // transfers while the device ran, no part of the total; NaN: not known
-  // What of `communication` waited for gathers, reductions and sums over copies of a sharded step;
-  // NaN: not known.
-  double gather = 0, reduce = 0, replica = 0;
+  // Parts of `communication` in a step of a divided model (rows.h); NaN: not known.
+  double gather = 0, reduce = 0, replica = 0, tensor = 0, pipe = 0;
 };
 
 // One policy with one seed.

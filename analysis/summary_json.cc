@@ -38,7 +38,9 @@ json ToJson(const StepSplit& step) {
           {"hidden", NumberOrNull(step.hidden)},
           {"gather", NumberOrNull(step.gather)},
           {"reduce", NumberOrNull(step.reduce)},
-          {"replica", NumberOrNull(step.replica)}};
+          {"replica", NumberOrNull(step.replica)},
+          {"tensor", NumberOrNull(step.tensor)},
+          {"pipe", NumberOrNull(step.pipe)}};
 }
 
 json ToJson(const SeedSummary& seed) {

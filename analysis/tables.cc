@@ -125,11 +125,16 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   table.header.push_back("step");
   if (times_alone) table.header.push_back("step speed-up over " + summary.baseline);
   for (const StepPart& part : kStepParts) table.header.push_back(part.name);
-  // Parts of the communication of sharded steps.
-  const bool sharded = std::ranges::any_of(
-      summary.policies, [](const PolicySummary& policy) { return policy.step.gather >= 0; });
+  // Parts of the communication of steps of divided models.
+  const auto any = [&](const auto& has) { return std::ranges::any_of(summary.policies, has); };
+  const bool sharded = any([](const PolicySummary& policy) { return policy.step.gather >= 0; });
+  const bool layers =
+      any([](const PolicySummary& policy) { return policy.step.tensor + policy.step.pipe > 0; });
   if (sharded) {
     for (const char* part : {"of it gather", "reduce", "copies"}) table.header.push_back(part);
+  }
+  if (layers) {
+    for (const char* part : {"tensors", "stages"}) table.header.push_back(part);
   }
   if (times_alone) name_volume();
   const bool priced = std::ranges::any_of(
@@ -158,6 +163,11 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
     }
     if (sharded) {
       for (const double part : {policy.step.gather, policy.step.reduce, policy.step.replica}) {
+        row.push_back(part >= 0 ? TimeNumber(part * 1e3) : "-");
+      }
+    }
+    if (layers) {
+      for (const double part : {policy.step.tensor, policy.step.pipe}) {
         row.push_back(part >= 0 ? TimeNumber(part * 1e3) : "-");
       }
     }
@@ -303,6 +313,8 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("gather_seconds", policy.step.gather);
   line.Add("reduce_seconds", policy.step.reduce);
   line.Add("replica_seconds", policy.step.replica);
+  line.Add("tensor_seconds", policy.step.tensor);
+  line.Add("pipe_seconds", policy.step.pipe);
   line.Add("fidelity", policy.network.fidelity);
   line.Add("events", policy.network.events);
   line.Add("packets", policy.network.packets);

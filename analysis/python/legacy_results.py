@@ -114,7 +114,9 @@ COLUMNS = {
         hidden_seconds number? s
         gather_seconds number? s
         reduce_seconds number? s
-        replica_seconds number? s"""),
+        replica_seconds number? s
+        tensor_seconds number? s
+        pipe_seconds number? s"""),
     "evaluations.csv": _columns("""
         policy text
         seed count

@@ -197,18 +197,33 @@ void Fields(Archive& archive, ShardedUnit& u)
 }
 
 template <class Archive>
+void Fields(Archive& archive, TensorSums& s)
+{
+    auto& [sum, forward, recompute, backward] = s;
+    archive(sum, forward, recompute, backward);
+}
+
+template <class Archive>
 void Fields(Archive& archive, ShardedSegment& s)
 {
-    auto& [unit, forward, recompute, backward] = s;
-    archive(unit, forward, recompute, backward);
+    auto& [unit, forward, recompute, backward, weights, sums] = s;
+    archive(unit, forward, recompute, backward, weights, sums);
+}
+
+template <class Archive>
+void Fields(Archive& archive, ShardedStage& s)
+{
+    auto& [workers, units, chunks, update] = s;
+    archive(workers, units, chunks, update);
 }
 
 template <class Archive>
 void Fields(Archive& archive, ShardedTraffic& s)
 {
-    auto& [units,
-           segments,
-           update,
+    auto& [stages,
+           schedule,
+           messageBytes,
+           tied,
            announcements,
            announce,
            passes,
@@ -219,9 +234,10 @@ void Fields(Archive& archive, ShardedTraffic& s)
            oneReduction,
            reductionsBlock,
            alone] = s;
-    archive(units,
-            segments,
-            update,
+    archive(stages,
+            schedule,
+            messageBytes,
+            tied,
             announcements,
             announce,
             passes,

@@ -130,8 +130,10 @@ void Fields(Archive& archive, MatrixProduct& p) {
 
 template <class Archive>
 void Fields(Archive& archive, OperationCost& c) {
-  auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block] = c;
-  archive(kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block);
+  auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
+         forward_sum, backward_sum] = c;
+  archive(kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
+          forward_sum, backward_sum);
 }
 
 template <class Archive>

@@ -70,7 +70,7 @@ std::string WithOwners(const std::string& text, const Scenario& scenario) {
 Cut CutOf(const Scenario& scenario) {
   const ShardingOptions sharding = ShardingOptionsOf(scenario);
   if (sharding.sharding.kind == ShardingKind::kNone) return {};
-  return {.owners = ShardsIn(sharding, scenario.workers), .by_rows = CutsByRows(sharding)};
+  return {.owners = ShardsIn(sharding, DataWorkers(scenario)), .by_rows = CutsByRows(sharding)};
 }
 
 bool SendsToOwners(const Method& method, const Scenario& scenario) {
@@ -350,7 +350,7 @@ BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::spa
   built.adaptive = !IsUniform(method);
   built.policy = MakePolicy(PolicyText(method, scenario), {.scheme = built.scheme.get(),
                                                            .units = {units.begin(), units.end()},
-                                                           .workers = scenario.workers,
+                                                           .workers = DataWorkers(scenario),
                                                            .total_steps = scenario.steps,
                                                            .steps_per_epoch = steps_per_epoch,
                                                            .parameter = parameter,

@@ -1,6 +1,7 @@
 // The YAML form of a shape's file. docs/shapes.md describes it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ constexpr int64_t kMostBlocks = 10'000;
 constexpr double kMostSize = 1e12;  // largest size of a matrix
 const std::vector<std::string> kKinds = {"conv",        "linear", "attention", "batchnorm",
                                          "elementwise", "pool",   "loss"};
+
+// How tensor parallelism divides an operation, in the order of TensorCut.
+const std::vector<std::string> kCuts = {"none", "columns", "rows", "heads", "numbers", "words"};
 
 bool HasWeightsToRead(const std::string& kind) { return kind == "conv" || kind == "linear"; }
 
@@ -115,6 +119,9 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
   constexpr int64_t kMostHeads = 1 << 20;
   if (key == "kind") {
     given.cost.kind = ParseChoice(ScalarText(value, key), key, kKinds);
+  } else if (key == "tensor") {
+    const auto cut = std::ranges::find(kCuts, ParseChoice(ScalarText(value, key), key, kCuts));
+    given.cost.cut = static_cast<TensorCut>(cut - kCuts.begin());
   } else if (key == "multiply_adds") {
     given.multiply_adds = Amount(value, key);
   } else if (key == "bytes") {
@@ -136,7 +143,7 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
   } else {
     throw Error::Refusal("unknown key '" + key +
                          "'; allowed: kind, multiply_adds, bytes, weight_bytes, product, heads, "
-                         "kv_heads, head_size, parameters");
+                         "kv_heads, head_size, tensor, parameters");
   }
 }
 

@@ -186,6 +186,13 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "share links; alone: each distinct one by itself, once; auto: alone above 262,144 flows "
           "a step") |
           kMayFurther,
+      Text<&Scenario::pipeline>(
+          "clock.pipeline", "--pipeline", "1f1b|interleaved:V|gpipe|zb-h1",
+          "order in which stages of pipeline parallelism compute microbatches "
+          "(training.accumulate);"
+          " interleaved:V: each stage has V chunks of the model; gpipe: all forward passes first; "
+          "zb-h1: gradients of weights are computed where a stage would wait") |
+          kMayFurther,
       Text<&Scenario::launches>(
           "clock.launches", "--launches", "profile|fused|per-layer",
           "kernel launches; fused: one set for all layers of a bucket and all messages of a "
@@ -194,6 +201,14 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           kUsual | kReadByClients | kOfMethods,
   };
   AddToAll(options, kMayReplay);
+  // Layers are cut before anything is compressed.
+  options.push_back(
+      Text<&Scenario::parallel>(
+          "clock.parallel", "--parallel", "none|tp=N,pp=N,sequence=on|off",
+          "how workers divide the model of training.layers; tp: tensors of each layer, among "
+          "workers that follow each other; pp: blocks of layers, in stages; sequence: with tp, "
+          "what it does not divide is divided by positions. The rest is data parallelism") |
+      kUsual);
   // Merging decides what is compressed, so a replay must not change it.
   options.push_back(Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
                                             "bucket size, in bytes of dense fp32 gradient") |

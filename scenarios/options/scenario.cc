@@ -71,8 +71,12 @@ ShardingOptions ShardingOptionsOf(const Scenario& s) {
           .units = *s.units,
           .reshard = *s.reshard,
           .prefetch = s.prefetch,
-          .collectives = *s.collective_times};
+          .collectives = *s.collective_times,
+          .layout = *s.parallel,
+          .order = *s.pipeline};
 }
+
+int DataWorkers(const Scenario& s) { return DataRanks(*s.parallel, s.workers); }
 
 int TimedBatch(const Scenario& s) {
   return s.times_of.empty() ? s.batch : LoadModelShape(s.times_of).batch;

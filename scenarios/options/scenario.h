@@ -179,6 +179,8 @@ struct Scenario : FabricOptions {
   Parsed<ParseReshard> reshard = "on";
   int prefetch = 1;  // units that are gathered ahead
   Parsed<ParseCollectiveTimes> collective_times = "auto";
+  Parsed<ParseParallel> parallel = "none";    // how a shape is divided besides sharding
+  Parsed<ParseStageOrder> pipeline = "1f1b";  // of pipeline stages
   Parsed<ParseLaunchesOption> launches = "profile";  // none: as the profile says
   Size bucket = "25MiB";                             // size in dense fp32 gradient
 
@@ -252,6 +254,9 @@ int TimedBatch(const Scenario& scenario);
 // Returns what the scenario says of how devices compute.
 ComputeOptions ComputeOptionsOf(const Scenario& scenario);
 ShardingOptions ShardingOptionsOf(const Scenario& scenario);
+// Returns how many workers train with data of their own: all, but those that divide a model. Throws
+// Error where the workers are no multiple of these.
+int DataWorkers(const Scenario& scenario);
 // Returns what is assumed where steps are timed as a shape's (training.times_of).
 std::string TimesOfText(const Scenario& scenario);
 

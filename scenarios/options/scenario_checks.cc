@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "scenarios/options/divided_shape.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/options/scenario.h"
@@ -178,33 +179,59 @@ void CheckLearning(const Scenario& s) {
   }
 }
 
-// Checks a sharded step, or that no option is set that only such steps have.
+// Checks how workers divide a model, or that no option is set that only such workers have.
+void CheckLayout(const Scenario& s, const ShardingOptions& options) {
+  if (options.layout.Divides()) {
+    if (s.layers.empty()) {
+      throw Error("clock.parallel", s.parallel.text(),
+                  "none, unless training.layers (--layers) names a shape: workers that divide a "
+                  "model are timed, not trained");
+    }
+    DividedShape(s);
+  }
+  if (options.layout.pipeline == 1 && s.pipeline != Scenario().pipeline) {
+    throw Error("clock.pipeline", s.pipeline.text(), "1f1b without stages (clock.parallel: pp=N)");
+  }
+  if (options.order.chunks > 1 && s.accumulate % options.layout.pipeline != 0) {
+    throw Error("training.accumulate", std::to_string(s.accumulate),
+                "a multiple of the " + std::to_string(options.layout.pipeline) +
+                    " stages with clock.pipeline " + s.pipeline.text());
+  }
+}
+
+// Checks a step of a divided model, or that no option is set that only such steps have.
 void CheckShards(const Scenario& s) {
   const ShardingOptions options = ShardingOptionsOf(s);
+  CheckLayout(s, options);
   if (options.sharding.kind == ShardingKind::kNone) {
     const Scenario defaults;
-    if (s.rules != defaults.rules || s.units != defaults.units || s.reshard != defaults.reshard ||
-        s.prefetch != defaults.prefetch || s.collective_times != defaults.collective_times) {
+    const bool sharded = s.rules != defaults.rules || s.reshard != defaults.reshard ||
+                         s.prefetch != defaults.prefetch;
+    const bool divided =
+        s.units != defaults.units || s.collective_times != defaults.collective_times;
+    if (sharded || (divided && !options.layout.Divides())) {
       throw Error("clock.sharding", s.sharding.text(),
                   "zero1, zero2, zero3, fsdp, hsdp:S or megatron, where clock.rules, clock.units, "
                   "clock.reshard, clock.prefetch or clock.collectives is set");
     }
-    return;
+    if (!options.layout.Divides()) return;
   }
-  CheckSharding(options, s.workers);
+  CheckSharding(options, DataWorkers(s));
+  const std::string division = options.sharding.kind == ShardingKind::kNone
+                                   ? "clock.parallel " + s.parallel.text()
+                                   : "clock.sharding " + s.sharding.text();
   if (*s.aggregation != Transfer::kPeers) {
     throw Error("network.aggregation", s.aggregation.text(),
-                "collective with clock.sharding " + s.sharding.text() +
-                    ", as workers own shards of weights and sums themselves");
+                "collective with " + division + ", as workers own parts of the model themselves");
   }
   if (s.sync.text() != "barrier") {
     throw Error("network.sync", s.sync.text(),
-                "barrier with clock.sharding, as each worker owns a part of every sum");
+                "barrier with " + division + ", as each worker owns a part of every sum");
   }
   if (s.doctor != "off" || !s.trace_steps.empty()) {
     throw Error::Refusal(
-        "network.doctor, network.trace_steps: a sharded step has no buckets that they could show; "
-        "its parts are in steps.csv");
+        "network.doctor, network.trace_steps: a step of a divided model has no buckets that they "
+        "could show; its parts are in steps.csv");
   }
   if (options.collectives != CollectiveTimes::kTogether && !s.background.text().empty() &&
       s.background.text() != Scenario().background.text()) {

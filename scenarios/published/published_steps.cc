@@ -44,8 +44,9 @@ struct ShardingRow {
   const char* rules;
   const char* reshard;
 };
-constexpr std::array<ShardingRow, 9> kShardings = {
+constexpr std::array<ShardingRow, 10> kShardings = {
     {{"none", "none", "auto", "on"},
+     {"ZeRO-0", "none", "auto", "on"},
      {"FSDP2", "fsdp", "fsdp2", "on"},
      {"FSDP", "fsdp", "fsdp1", "on"},
      {"FULL_SHARD", "fsdp", "fsdp1", "on"},
@@ -81,6 +82,10 @@ class Row {
     return file_.Whole(file_.Column(column), 1, kMostDevices);
   }
   bool IsOne(const char* column) const { return Text(column) == "1"; }
+  // Returns the parts that a kind of parallelism divides into.
+  int64_t Part(const char* kind) const { return Has(kind) ? Whole(kind) : 1; }
+  // Returns the devices of data, tensor and pipeline parallelism.
+  int64_t Devices() const { return Whole("dp") * Part("tp") * Part("pp"); }
   bool Has(const char* column) const {
     const std::string text = Text(column);
     return !text.empty() && text != "unknown";
@@ -100,10 +105,8 @@ const ShardingRow* ShardingOf(const std::string& name) {
   return found == kShardings.end() ? nullptr : &*found;
 }
 
-// Returns why data parallelism cannot express a row, or what this toolkit does not know of it.
+// Returns what this toolkit does not have, or does not know, of a row; "" if it can be timed.
 std::string WhyNotTimed(const Row& row) {
-  if (!row.IsOne("tp")) return "tensor parallelism";
-  if (!row.IsOne("pp")) return "pipeline parallelism";
   if (!row.IsOne("cp")) return "context parallelism";
   if (!row.IsOne("ep")) return "expert parallelism";
   const std::string sharding = row.Text("sharding");
@@ -122,7 +125,7 @@ std::string WhyNotTimed(const Row& row) {
 // Returns the topology of the row's devices: one node is a switch, several have one link each that
 // stands for all NICs of a node.
 std::string TopologyOf(const Row& row) {
-  const int64_t devices = row.Whole("dp");
+  const int64_t devices = row.Devices();
   const std::string rate = LinkOf(row.Text("gpu")).rate;
   const int64_t in_node = row.Whole("gpus_per_node");
   if (devices <= in_node) return "star:rate=" + rate;
@@ -138,11 +141,13 @@ std::string ContentionOf(const Row& row) {
   return fmt::format("{:.3f}", channels / (processors - channels));
 }
 
-// Returns the algorithm of NCCL on nodes without NVLS: a ring in few nodes, trees in many.
+// Returns the algorithm of NCCL on nodes without NVLS: a ring in few nodes of a stage, trees in
+// many.
 std::string AlgorithmOf(const Row& row) {
   constexpr int64_t kNodesOfTrees = 4;
-  return row.Whole("dp") < kNodesOfTrees * row.Whole("gpus_per_node") ? "ring-allreduce"
-                                                                      : "double-tree-allreduce";
+  return row.Devices() < kNodesOfTrees * row.Part("pp") * row.Whole("gpus_per_node")
+             ? "ring-allreduce"
+             : "double-tree-allreduce";
 }
 
 // Returns the shape, beside the file of rows where that is where it lies.
@@ -165,10 +170,11 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
   const std::string wire = row.Text("wire");
   const ShardingRow& sharding = *ShardingOf(row.Text("sharding"));
   const bool sharded = std::string(sharding.sharding) != "none";
+  const bool divided = row.Part("tp") * row.Part("pp") > 1;
   const bool overlaps = row.Text("overlap") != "no";
   std::vector<std::pair<std::string, std::string>> options = {
       {"training.layers", ShapeOf(row, folder)},
-      {"training.workers", row.Text("dp")},
+      {"training.workers", std::to_string(row.Devices())},
       {"training.batch", row.Text("micro_batch")},
       {"training.accumulate", row.Has("accumulate") ? row.Text("accumulate") : "1"},
       {"training.optimizer", row.Text("optimizer")},
@@ -182,6 +188,11 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"clock.contention", ContentionOf(row)},
       {"clock.bucket", overlaps ? "25MiB" : kOneBucket},
       {"clock.sharding", sharding.sharding},
+      {"clock.parallel", fmt::format("tp={},pp={},sequence={}", row.Part("tp"), row.Part("pp"),
+                                     row.Text("sequence") == "yes" ? "on" : "off")},
+      {"clock.pipeline", row.Part("virtual_stages") > 1
+                             ? fmt::format("interleaved:{}", row.Part("virtual_stages"))
+                             : "1f1b"},
       {"network.topology", TopologyOf(row)},
       {"network.delay", "0ns"},
       {"network.mtu", "4096"},
@@ -194,10 +205,12 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
   if (sharded) {
     options.push_back({"clock.rules", sharding.rules});
     options.push_back({"clock.reshard", sharding.reshard});
-    if (!overlaps) {
-      options.push_back({"clock.units", "model"});
-      options.push_back({"clock.prefetch", "0"});
-    }
+    if (!overlaps) options.push_back({"clock.prefetch", "0"});
+  }
+  if ((sharded || divided) && !overlaps) {
+    options.push_back({"clock.units", "model"});
+  } else if (divided && !sharded) {
+    options.push_back({"clock.units", "25MiB"});  // the buckets of PyTorch's DDP
   }
   return options;
 }

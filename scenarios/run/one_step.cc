@@ -12,7 +12,7 @@ namespace legacy {
 analysis::StepRow TimeOneStep(const Scenario& scenario) {
   const std::unique_ptr<StepSources> sources = DrawnSources(scenario);
   TrainingOptions options;
-  options.workers = scenario.workers;
+  options.workers = DataWorkers(scenario);
   options.batch_size = scenario.batch;
   options.passes = scenario.accumulate;
   options.total_steps = scenario.steps;

@@ -68,9 +68,9 @@ void CheckTraining(const Recording& recording, const std::string& where) {
 void CheckWorks(const Recording& recording, const std::string& where) {
   const int batch = TimedBatch(recording.scenario);
   for (const StepWork& work : recording.record.works) {
-    if (work.workers != recording.scenario.workers) {
+    if (const int workers = DataWorkers(recording.scenario); work.workers != workers) {
       throw Error(where + ": workers", std::to_string(work.workers),
-                  std::to_string(recording.scenario.workers) + ", as in the manifest");
+                  std::to_string(workers) + ", as in the manifest");
     }
     if (work.batch_size != batch) {
       throw Error(where + ": batch", std::to_string(work.batch_size),

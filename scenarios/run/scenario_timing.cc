@@ -121,8 +121,9 @@ ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& tr
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
   const AlphaBeta& rule = alpha_beta_[EntryOf(step)];
   double seconds = 0;
-  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
-    seconds += fabric::AlphaBetaSeconds(spec, rule.latency, rule.bytes_per_second);
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
+    seconds += static_cast<double>(times) *
+               fabric::AlphaBetaSeconds(spec, rule.latency, rule.bytes_per_second);
   });
   return seconds;
 }

@@ -13,10 +13,10 @@ namespace {
 // Returns the payload bytes that leave one worker's NIC in a step, as a mean over the workers.
 double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
-  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec) {
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
     // The collective of a group counts for its part of the workers.
     const auto members = static_cast<double>(spec.bytes.size());
-    bytes += NicBytes(spec) * (members / traffic.workers);
+    bytes += static_cast<double>(times) * NicBytes(spec) * (members / traffic.workers);
   });
   return bytes;
 }
@@ -67,10 +67,12 @@ TimedTraining::TimedTraining(ScenarioTiming& timing, RunSink& sink, Progress* pr
   if (StepListener* listener = sink_.Listener()) listener->Begin(policy, seed);
   row_.policy = evaluation_.policy = state_.policy = policy;
   row_.seed = evaluation_.seed = state_.seed = seed;
-  row_.dense_nic_bytes = DenseNicBytes(
-      timing.scenario().workers,
+  const int64_t elements =
       std::accumulate(layers.begin(), layers.end(), int64_t{0},
-                      [](int64_t sum, const Unit& layer) { return sum + layer.numel; }));
+                      [](int64_t sum, const Unit& layer) { return sum + layer.numel; });
+  // Each stage of a pipeline has a part of the layers.
+  row_.dense_nic_bytes = DenseNicBytes(DataWorkers(timing.scenario()),
+                                       elements / timing.scenario().parallel->pipeline);
   state_.steps = timing.scenario().steps;
 }
 
@@ -126,6 +128,8 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.gather_seconds = exposed(fabric::ShardedStream::Gather);
   row_.reduce_seconds = exposed(fabric::ShardedStream::Reduce);
   row_.replica_seconds = exposed(fabric::ShardedStream::Replica);
+  row_.tensor_seconds = exposed(fabric::ShardedStream::Tensor);
+  row_.pipe_seconds = exposed(fabric::ShardedStream::Pipe);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   times_ = {.simulated_seconds = row_.step_seconds,

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "scenarios/options/model_shape.h"
+#include "scenarios/options/divided_shape.h"
 #include "scenarios/shapes/drawn_training.h"
 #include "scenarios/training/step_sources.h"
 
@@ -62,7 +62,7 @@ class Drawn : public StepSources {
 }  // namespace
 
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario) {
-  return DrawnSources(scenario, LoadModelShape(scenario.layers), nullptr);
+  return DrawnSources(scenario, DividedShape(scenario), nullptr);
 }
 
 std::unique_ptr<StepSources> DrawnSources(const Scenario& scenario, ModelShape shape,

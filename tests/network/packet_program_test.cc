@@ -118,8 +118,10 @@ TEST(PacketProgram, ShardedStepsAreThoseOfTheSameEngineInThisProcess) {
   traffic.workers = 4;
   traffic.contention = 0.1;
   fabric::ShardedTraffic& step = traffic.sharded.emplace();
+  fabric::ShardedStage& stage = step.stages.emplace_back();
+  stage.chunks.emplace_back();
   for (int u = 0; u < 3; ++u) {
-    fabric::ShardedUnit& unit = step.units.emplace_back();
+    fabric::ShardedUnit& unit = stage.units.emplace_back();
     unit.kept = u == 0;
     unit.gather = {of(RingAllGather, {0, 1}), of(RingAllGather, {2, 3})};
     unit.gatherAgain = {of(DirectAllGather, {0, 1, 2, 3})};
@@ -127,9 +129,9 @@ TEST(PacketProgram, ShardedStepsAreThoseOfTheSameEngineInThisProcess) {
     unit.replicas = {of(RingAllReduce, {0, 2}), of(RingAllReduce, {1, 3})};
     unit.unpack = {100};
     unit.pack = {1, 2, 3, 4};
-    step.segments.push_back({u, {50'000}, {20'000}, {90'000, 90'000, 80'000, 70'000}});
+    stage.chunks[0].push_back({u, {50'000}, {20'000}, {90'000, 90'000, 80'000, 70'000}});
   }
-  step.update = {5'000};
+  stage.update = {5'000};
   step.passes = 2;
   step.reducesEach = false;
   step.freesAfterUse = true;

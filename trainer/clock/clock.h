@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,14 +68,24 @@ class Clock : public StepClock {
   // for the backward pass.
   double SecondsByRates(const OperationCost& operation, int64_t batch_size, double passes) const;
   double UpdateSeconds(int64_t elements) const;
-  void AddPasses(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
-                 fabric::ShardedTraffic& step) const;
-  void AddCasts(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
-                fabric::ShardedTraffic& step) const;
-  void AddWeights(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
-                  fabric::ShardedTraffic& step) const;
-  void AddMessages(const StepWork& work, const ShardedModel& model, std::span<const double> factors,
+
+  // Steps of divided models (sharded_clock.cc), stage by stage.
+  struct Stage;
+  using SegmentUse = std::function<void(fabric::ShardedSegment& segment, size_t from, size_t to)>;
+  Stage CutStage(const StepWork& work, int number, std::vector<OperationRange> chunks) const;
+  void ForEachSegment(const Stage& stage, size_t chunk, const SegmentUse& use) const;
+  void AddPasses(const StepWork& work, const Stage& stage) const;
+  void AddCasts(const StepWork& work, const Stage& stage) const;
+  void AddWeights(const StepWork& work, const Stage& stage) const;
+  void AddMessages(const StepWork& work, const Stage& stage) const;
+  void PlaceInStage(int ranks, const Stage& stage) const;
+  void AddTensorSums(const StepWork& work, int ranks, const Stage& stage) const;
+  void AddPipeline(const StepWork& work, int ranks, const WireBytes& wire,
                    fabric::ShardedTraffic& step) const;
+  void AddAnnouncements(const StepWork& work, int ranks, std::span<const double> factors,
+                        fabric::ShardedTraffic& step) const;
+  bool TimesAlone(const fabric::StepTraffic& traffic) const;
+
   // Return `seconds` and those of the forward pass, or of all passes but the last.
   double WithForward(double seconds, int64_t batch_size) const;
   double WithEarlierPasses(double seconds, int64_t batch_size, int64_t passes) const;

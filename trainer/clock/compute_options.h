@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/error.h"
 #include "base/parse.h"
 #include "trainer/clock/precision.h"
 

@@ -2,6 +2,7 @@
 // it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ struct MatrixProduct {
   bool bias = false;   // a vector is added to each row of the result
 
   double MultiplyAdds() const { return rows * columns * inner * count; }
+};
+
+// A TensorCut says how tensor parallelism divides an operation (Megatron-LM, Shoeybi et al. 2019,
+// section 3).
+enum class TensorCut : uint8_t {
+  kNone,     // every rank computes all of it
+  kColumns,  // outputs: the gradients of its inputs are sums over the ranks
+  kRows,     // inputs: its outputs are sums over the ranks
+  kHeads,    // heads of attention
+  kNumbers,  // the numbers that it reads and writes
+  kWords,    // rows of a table of words, whose outputs are sums over the ranks
 };
 
 // An operation outside repeated blocks, as embeddings and heads are.
@@ -39,6 +51,11 @@ struct OperationCost {
   // The products that the FLOPs are those of; empty: their sizes are not known.
   std::vector<MatrixProduct> products = {};
   int block = kNoBlock;  // repeated block that the operation belongs to, from 0
+  TensorCut cut = TensorCut::kNone;
+  // Numbers that tensor parallelism sums over the ranks after the forward, and after the backward
+  // pass of one sample; 0: none. The costs above are then those of one rank.
+  double forward_sum = 0;
+  double backward_sum = 0;
 };
 
 }  // namespace legacy

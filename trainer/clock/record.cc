@@ -83,6 +83,10 @@ void RecordFields(Line& line, OperationCost& cost, int64_t last_layer) {
   line.Field("parameters", cost.parameters, {0, last_layer});
   if (line.Has("products", !cost.products.empty())) line.Rows("products", cost.products);
   if (line.Has("block", cost.block != kNoBlock)) line.Field("block", cost.block, {0, INT32_MAX});
+  if (line.Has("forward_sum", cost.forward_sum > 0)) line.Amount("forward_sum", cost.forward_sum);
+  if (line.Has("backward_sum", cost.backward_sum > 0)) {
+    line.Amount("backward_sum", cost.backward_sum);
+  }
 }
 
 template <class Line>

@@ -1,4 +1,6 @@
-// The clock's sharded steps.
+// The clock's steps of divided models.
+#include "trainer/clock/sharded_clock.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -7,7 +9,6 @@
 
 #include "base/error.h"
 #include "compress/message.h"
-#include "trainer/clock/clock.h"
 
 namespace legacy {
 namespace {
@@ -142,146 +143,174 @@ void AddTimes(std::span<const TimeNs> more, std::vector<TimeNs>& times) {
 
 PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
                         TimeNs decided) const {
-  if (sharding_.sharding.kind == ShardingKind::kNone) {
-    return StepClock::Price(work, factors, decided);
-  }
-  CheckFactors(factors, work.workers);
+  if (!sharding_.DividesModel()) return StepClock::Price(work, factors, decided);
+  const ParallelLayout& layout = sharding_.layout;
+  const int ranks = work.workers * layout.tensor * layout.pipeline;
+  CheckFactors(factors, ranks);
   CheckWork(work);
-  const ShardedModel model = CutModel(sharding_, work.workers, operations_, layers_);
   const bool owned = SendsToOwners(work, ShardsIn(sharding_, work.workers), CutsByRows(sharding_));
+  const WireBytes wire{BytesOf(compute_.precision), owned ? sizeof(float) : GradientBytes(work)};
   PricedStep step;
-  step.traffic.workers = work.workers;
+  step.traffic.workers = ranks;
   step.traffic.contention = transfers().contention;
-  const double gradient = owned ? sizeof(float) : GradientBytes(work);
-  fabric::ShardedTraffic& sharded = step.traffic.sharded.emplace(
-      ShardedTrafficOf(sharding_, transfers(), work.workers, model, layers_,
-                       {BytesOf(compute_.precision), gradient}));
+  fabric::ShardedTraffic& sharded = step.traffic.sharded.emplace(RulesOfStep(sharding_));
   sharded.passes = static_cast<int>(work.passes);
-  AddPasses(work, model, factors, sharded);
-  if (!work.weights.empty()) AddWeights(work, model, factors, sharded);
-  if (owned) {
-    AddMessages(work, model, factors, sharded);
-  } else {
-    AddCasts(work, model, factors, sharded);
+  sharded.stages.resize(static_cast<size_t>(layout.pipeline));
+  const auto chunks = CutIntoStages(layout, sharding_.order, operations_);
+  for (size_t s = 0; s < sharded.stages.size(); ++s) {
+    Stage stage = CutStage(work, static_cast<int>(s), chunks[s]);
+    stage.traffic = &sharded.stages[s];
+    const std::vector<int> members = RanksOfStage(layout, ranks, stage.number);
+    if (layout.Divides()) stage.traffic->workers = members;
+    for (const int rank : members) {
+      if (!factors.empty()) stage.factors.push_back(factors[static_cast<size_t>(rank)]);
+    }
+    stage.traffic->units = UnitTraffic(sharding_, InData(layout, transfers()), work.workers,
+                                       stage.model, layers_, wire);
+    AddPasses(work, stage);
+    if (!work.weights.empty()) AddWeights(work, stage);
+    if (owned) {
+      AddMessages(work, stage);
+    } else {
+      AddCasts(work, stage);
+    }
+    PlaceInStage(ranks, stage);
+    AddTensorSums(work, ranks, stage);
   }
-  sharded.alone = sharding_.collectives == CollectiveTimes::kAlone;
-  if (sharding_.collectives == CollectiveTimes::kAuto) {
-    double flows = 0;
-    fabric::ForEachCollective(step.traffic, [&](const fabric::CollectiveSpec& spec) {
-      flows += fabric::EstimatedFlows(spec);
-    });
-    sharded.alone = flows > kMostFlowsTogether;
-  }
+  if (owned) AddAnnouncements(work, ranks, factors, sharded);
+  if (layout.pipeline > 1) AddPipeline(work, ranks, wire, sharded);
+  sharded.alone = TimesAlone(step.traffic);
   return step;
 }
 
-// Adds segments, copies and the update.
-void Clock::AddPasses(const StepWork& work, const ShardedModel& model,
-                      std::span<const double> factors, fabric::ShardedTraffic& step) const {
-  const PassSeconds& passes = PassesOf(work.batch_size);
-  const double host = profile_.device ? profile_.device->host_seconds : 0;
-  const auto segment = [&](size_t from, size_t to) {
-    fabric::ShardedSegment& added = step.segments.emplace_back();
-    added.unit = model.unit_of_operation[from];
-    double forward = 0, again = 0, backward = 0;
-    for (size_t i = from; i < to; ++i) {
-      forward += passes.forward[i];
-      again += passes.again[i];
-      if (i >= first_trained_) backward += passes.backward[i] - passes.again[i];
-    }
-    // The host launches each operation once in the forward pass, and twice in the backward pass.
-    const double launched = host * static_cast<double>(to - from);
-    added.forward = TimesOf(std::max(forward, launched), factors);
-    if (again > 0) added.recompute = TimesOf(again, factors);
-    added.backward = TimesOf(std::max(backward, 2 * launched), factors);
-  };
-  size_t from = 0;
-  for (size_t i = 1; i <= operations_.size(); ++i) {
-    if (i < operations_.size() && model.unit_of_operation[i] == model.unit_of_operation[from]) {
-      continue;
-    }
-    segment(from, i);
+// Returns whether each collective takes the time that it does alone.
+bool Clock::TimesAlone(const fabric::StepTraffic& traffic) const {
+  if (sharding_.collectives != CollectiveTimes::kAuto) {
+    return sharding_.collectives == CollectiveTimes::kAlone;
+  }
+  double flows = 0;
+  fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
+    flows += static_cast<double>(times) * fabric::EstimatedFlows(spec);
+  });
+  return flows > kMostFlowsTogether;
+}
+
+// Calls `use` with each segment of a chunk and its operations [from, to), those of one unit that
+// follow each other.
+void Clock::ForEachSegment(const Stage& stage, size_t chunk, const SegmentUse& use) const {
+  const auto [first, last] = stage.chunks[chunk];
+  const std::vector<int>& units = stage.unit_of[chunk];
+  std::vector<fabric::ShardedSegment>& segments = stage.traffic->chunks[chunk];
+  size_t number = 0;
+  size_t from = first;
+  for (size_t i = first + 1; i <= last; ++i) {
+    if (i < last && units[i - first] == units[from - first]) continue;
+    if (number == segments.size()) segments.emplace_back().unit = units[from - first];
+    use(segments[number++], from, i);
     from = i;
   }
+}
+
+// Adds segments, copies and the update.
+void Clock::AddPasses(const StepWork& work, const Stage& stage) const {
+  const PassSeconds& passes = PassesOf(work.batch_size);
+  const double host = profile_.device ? profile_.device->host_seconds : 0;
+  stage.traffic->chunks.resize(stage.chunks.size());
+  for (size_t c = 0; c < stage.chunks.size(); ++c) {
+    ForEachSegment(stage, c, [&](fabric::ShardedSegment& segment, size_t from, size_t to) {
+      double forward = 0, again = 0, backward = 0, weights = 0;
+      for (size_t i = from; i < to; ++i) {
+        forward += passes.forward[i];
+        again += passes.again[i];
+        if (i < first_trained_) continue;
+        const double own = passes.backward[i] - passes.again[i];
+        backward += own;
+        // One of the two products of a layer's backward pass makes the gradient of its weights.
+        if (operations_[i].weight_bytes > 0) weights += own / 2;
+      }
+      // The host launches each operation once in the forward pass, and twice in the backward pass.
+      const double launched = host * static_cast<double>(to - from);
+      segment.forward = TimesOf(std::max(forward, launched), stage.factors);
+      if (again > 0) segment.recompute = TimesOf(again, stage.factors);
+      segment.backward = TimesOf(std::max(backward, 2 * launched), stage.factors);
+      segment.weights = TimesOf(weights, stage.factors);
+    });
+  }
   const double bytes = BytesOf(compute_.precision);
-  for (size_t u = 0; u < model.units.size(); ++u) {
-    const auto elements = static_cast<double>(model.units[u].elements);
+  int64_t held = 0;
+  for (size_t u = 0; u < stage.model.units.size(); ++u) {
+    const int64_t elements = stage.model.units[u].elements;
+    held += elements;
     const double copy =
         CopiesBuffers(sharding_)
             ? profile_.WorkSeconds(
-                  {kCopyKernel, static_cast<int64_t>(elements * bytes / kCopiedBytes), 1})
+                  {kCopyKernel,
+                   static_cast<int64_t>(static_cast<double>(elements) * bytes / kCopiedBytes), 1})
             : 0;
-    step.units[u].unpack = TimesOf(copy, factors);
-    step.units[u].pack = TimesOf(copy, factors);
+    stage.traffic->units[u].unpack = TimesOf(copy, stage.factors);
+    stage.traffic->units[u].pack = TimesOf(copy, stage.factors);
   }
   const int shards = ShardsIn(sharding_, work.workers);
-  step.update = TimesOf(UpdateSeconds((elements_ + shards - 1) / shards), factors);
+  stage.traffic->update = TimesOf(UpdateSeconds((held + shards - 1) / shards), stage.factors);
 }
 
 // Lets messages of weights travel in place of the weights. Owners encode them once a step, after
 // the update; whoever gathers them decodes them each time.
-void Clock::AddWeights(const StepWork& work, const ShardedModel& model,
-                       std::span<const double> factors, fabric::ShardedTraffic& step) const {
+void Clock::AddWeights(const StepWork& work, const Stage& stage) const {
   std::vector<const WeightWork*> of_layer(layers_.size());
-  double encode = 0;
   for (const WeightWork& weights : work.weights) {
     CheckSlices(weights.slices, ShardsIn(sharding_, work.workers), CutsByRows(sharding_));
     of_layer[static_cast<size_t>(weights.layer)] = &weights;
-    encode += WorkSeconds(weights.encode);
   }
-  for (size_t u = 0; u < model.units.size(); ++u) {
+  double encode = 0;
+  for (size_t u = 0; u < stage.model.units.size(); ++u) {
     std::vector<int64_t> bytes(static_cast<size_t>(ShardsIn(sharding_, work.workers)));
     WorkList decode;
-    for (const int layer : model.units[u].layers) {
+    for (const int layer : stage.model.units[u].layers) {
       const WeightWork* weights = of_layer[static_cast<size_t>(layer)];
       if (!weights) Refuse("messages of some weights alone");
       for (size_t j = 0; j < bytes.size(); ++j) bytes[j] += weights->slices.bytes[j];
       JoinWork(weights->decode, decode);
+      encode += WorkSeconds(weights->encode);
     }
-    step.units[u].gather = FromOwners(transfers(), bytes, work.workers);
-    AddTimes(TimesOf(WorkSeconds(decode), factors), step.units[u].unpack);
+    fabric::ShardedUnit& unit = stage.traffic->units[u];
+    unit.gather = FromOwners(InData(sharding_.layout, transfers()), bytes, work.workers);
+    AddTimes(TimesOf(WorkSeconds(decode), stage.factors), unit.unpack);
   }
-  AddTimes(TimesOf(encode, factors), step.update);
+  AddTimes(TimesOf(encode, stage.factors), stage.traffic->update);
 }
 
 // Adds the casts of dense sums to copies and update, by elements; what is cast back is a worker's
 // shard.
-void Clock::AddCasts(const StepWork& work, const ShardedModel& model,
-                     std::span<const double> factors, fabric::ShardedTraffic& step) const {
+void Clock::AddCasts(const StepWork& work, const Stage& stage) const {
   double encode = 0, decode = 0;
   for (const BucketWork& bucket : work.buckets) {
     encode += WorkSeconds(bucket.calls[0].encode);
     decode += WorkSeconds(bucket.calls[0].decode);
   }
-  for (size_t u = 0; u < model.units.size(); ++u) {
-    const auto elements = static_cast<double>(model.units[u].elements);
-    AddTimes(TimesOf(encode * elements / static_cast<double>(elements_), factors),
-             step.units[u].pack);
+  double part = 0;  // of the model
+  for (size_t u = 0; u < stage.model.units.size(); ++u) {
+    const double share =
+        static_cast<double>(stage.model.units[u].elements) / static_cast<double>(elements_);
+    part += share;
+    AddTimes(TimesOf(encode * share, stage.factors), stage.traffic->units[u].pack);
   }
-  AddTimes(TimesOf(decode / ShardsIn(sharding_, work.workers), factors), step.update);
+  AddTimes(TimesOf(decode * part / ShardsIn(sharding_, work.workers), stage.factors),
+           stage.traffic->update);
 }
 
 // Lets the messages of each unit's layers travel to their owners, in place of dense sums.
-// Announcements follow them.
-void Clock::AddMessages(const StepWork& work, const ShardedModel& model,
-                        std::span<const double> factors, fabric::ShardedTraffic& step) const {
-  step.reducesEach = false;  // messages are those of the gradients of all passes
+void Clock::AddMessages(const StepWork& work, const Stage& stage) const {
   std::vector<const BucketWork*> of_layer(layers_.size());
-  double announce = 0, read = 0;
   for (const BucketWork& bucket : work.buckets) {
     for (const int layer : bucket.layers) of_layer[layer] = &bucket;
     if (bucket.layers.size() > 1) Refuse("messages of several layers together");
-    if (!bucket.layers.empty()) continue;
-    for (const SentCall& call : bucket.calls) {
-      announce += WorkSeconds(call.encode);
-      read += WorkSeconds(call.decode);
-      step.announcements.push_back(CollectiveOf(transfers(), call, 0));
-    }
   }
-  for (size_t u = 0; u < model.units.size(); ++u) {
+  const TransferOptions transfers = InData(sharding_.layout, this->transfers());
+  for (size_t u = 0; u < stage.model.units.size(); ++u) {
     std::vector<BucketWork> layers;
-    for (const int layer : model.units[u].layers) layers.push_back(*of_layer[layer]);
-    fabric::ShardedUnit& unit = step.units[u];
+    for (const int layer : stage.model.units[u].layers) layers.push_back(*of_layer[layer]);
+    fabric::ShardedUnit& unit = stage.traffic->units[u];
     unit.reduce.clear();
     if (layers.empty()) continue;
     // Calls of the same kind travel together: first lengths, or messages inside nodes, where there
@@ -298,15 +327,42 @@ void Clock::AddMessages(const StepWork& work, const ShardedModel& model,
       }
       JoinOwned(merged.calls.back(), work.workers, messages);
     }
-    if (first) unit.first = ToOwners(transfers(), *first, work.workers);
-    unit.reduce = ToOwners(transfers(), *messages, work.workers);
-    unit.encode = TimesOf(encode, factors);
-    if (between > 0) unit.between = TimesOf(between, factors);
-    unit.sum = TimesOf(sum, factors);
+    if (first) unit.first = ToOwners(transfers, *first, work.workers);
+    unit.reduce = ToOwners(transfers, *messages, work.workers);
+    unit.encode = TimesOf(encode, stage.factors);
+    if (between > 0) unit.between = TimesOf(between, stage.factors);
+    unit.sum = TimesOf(sum, stage.factors);
   }
-  if (!step.announcements.empty()) {
-    step.announce = TimesOf(announce, factors);
-    AddTimes(TimesOf(read, factors), step.update);
+}
+
+// Adds what a policy announces after the messages of a step.
+void Clock::AddAnnouncements(const StepWork& work, int ranks, std::span<const double> factors,
+                             fabric::ShardedTraffic& step) const {
+  step.reducesEach = false;  // messages are those of the gradients of all passes
+  double announce = 0, read = 0;
+  for (const BucketWork& bucket : work.buckets) {
+    if (!bucket.layers.empty()) continue;
+    for (const SentCall& call : bucket.calls) {
+      announce += WorkSeconds(call.encode);
+      read += WorkSeconds(call.decode);
+      for (int s = 0; s < sharding_.layout.pipeline; ++s) {
+        std::ranges::move(InStage(sharding_.layout, ranks, s,
+                                  {CollectiveOf(InData(sharding_.layout, transfers()), call, 0)}),
+                          std::back_inserter(step.announcements));
+      }
+    }
+  }
+  if (step.announcements.empty()) return;
+  // With several stages, whose ranks announce together, the slowest one's time is that of all.
+  const size_t stages = step.stages.size();
+  const double slowest = factors.empty() ? 1 : *std::ranges::max_element(factors);
+  const auto times = [&](double seconds, size_t count) {
+    return stages == 1 ? TimesOf(seconds, factors)
+                       : std::vector<TimeNs>(count, ToNs(seconds, slowest));
+  };
+  step.announce = times(announce, 1);
+  for (fabric::ShardedStage& stage : step.stages) {
+    AddTimes(times(read, stage.update.size()), stage.update);
   }
 }
 

@@ -50,6 +50,7 @@ ShardingRules RulesFor(const ShardingOptions& options) {
     case ShardingKind::kFsdp:
     case ShardingKind::kHsdp:
       return ShardingRules::kFsdp2;
+    case ShardingKind::kNone:  // with tensor or pipeline parallelism
     case ShardingKind::kMegatron:
       return ShardingRules::kMegatron;
     default:
@@ -213,6 +214,7 @@ void CheckSharding(const ShardingOptions& options, int workers) {
 }
 
 int ShardsIn(const ShardingOptions& options, int workers) {
+  if (options.sharding.kind == ShardingKind::kNone) return 1;
   return options.sharding.shards > 0 ? options.sharding.shards : workers;
 }
 
@@ -247,7 +249,8 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
       model.units[unit].elements += layers[layer].numel;
     }
   }
-  if (options.reshard == Reshard::kOff) {
+  // In a pipeline, FSDP gathers weights once for all microbatches.
+  if (options.reshard == Reshard::kOff || options.layout.pipeline > 1) {
     for (UnitOfModel& unit : model.units) unit.kept = true;
   } else if (bytes == 0 && options.reshard == Reshard::kOn) {
     model.units.front().kept = RulesFor(options) != ShardingRules::kZero;  // the root
@@ -311,38 +314,48 @@ std::vector<fabric::CollectiveSpec> FromOwners(const TransferOptions& transfers,
   return groups;
 }
 
-fabric::ShardedTraffic ShardedTrafficOf(const ShardingOptions& options,
-                                        const TransferOptions& transfers, int workers,
-                                        const ShardedModel& model, std::span<const Unit> layers,
-                                        const WireBytes& wire) {
+fabric::ShardedTraffic RulesOfStep(const ShardingOptions& options) {
   const ShardingKind kind = options.sharding.kind;
-  const int shards = ShardsIn(options, workers);
   const Rules rules = RulesOf(RulesFor(options));
   fabric::ShardedTraffic step;
+  step.schedule = options.order.schedule;
   step.prefetch = options.prefetch;
   step.freesAfterUse = rules.frees_after_use;
   step.oneReduction = rules.one_reduction;
   // DeepSpeed's overlap_comm is on in stage 3 alone.
   step.reductionsBlock = RulesFor(options) == ShardingRules::kZero && !ShardsWeights(kind);
-  step.reducesEach = kind != ShardingKind::kZero1 && kind != ShardingKind::kMegatron;
+  // Several passes of a pipeline are on their way at once, and so it reduces after the last one.
+  step.reducesEach = options.layout.pipeline == 1 && kind != ShardingKind::kNone &&
+                     kind != ShardingKind::kZero1 && kind != ShardingKind::kMegatron;
   if (!ShardsWeights(kind)) {
     step.gathers = kind == ShardingKind::kMegatron && options.prefetch > 0
                        ? fabric::GatherTime::StepBegin
                        : fabric::GatherTime::StepEnd;
   }
+  return step;
+}
+
+std::vector<fabric::ShardedUnit> UnitTraffic(const ShardingOptions& options,
+                                             const TransferOptions& transfers, int workers,
+                                             const ShardedModel& model,
+                                             std::span<const Unit> layers, const WireBytes& wire) {
+  const int shards = ShardsIn(options, workers);
+  std::vector<fabric::ShardedUnit> units;
   for (const UnitOfModel& unit : model.units) {
     const int64_t shard = ShardElements(options, unit, layers, shards);
     const auto weights = static_cast<int64_t>(wire.weight * static_cast<double>(shard));
     const auto gradients = static_cast<int64_t>(wire.gradient * static_cast<double>(shard));
-    fabric::ShardedUnit& traffic = step.units.emplace_back();
+    fabric::ShardedUnit& traffic = units.emplace_back();
     traffic.kept = unit.kept;
     const auto in_copies = [&](fabric::Payload payload, int64_t bytes) {
       return InGroups(transfers, payload, bytes, workers, shards, 1);
     };
     traffic.gather = in_copies(fabric::Payload::Concat, weights);
     traffic.reduce = in_copies(fabric::Payload::ScatteredSum, shards * gradients);
-    traffic.replicas =
+    std::vector<fabric::CollectiveSpec> sums =
         InGroups(transfers, fabric::Payload::Sum, gradients, workers, workers / shards, shards);
+    // Where nothing is sharded, the sum over copies is all that is reduced.
+    (shards == 1 ? traffic.reduce : traffic.replicas) = std::move(sums);
     if (options.reshard == Reshard::kNode && transfers.group > 1 &&
         workers % transfers.group == 0) {
       const int64_t part = ShardElements(options, unit, layers, transfers.group);
@@ -351,7 +364,7 @@ fabric::ShardedTraffic ShardedTrafficOf(const ShardingOptions& options,
                                      workers, transfers.group, 1);
     }
   }
-  return step;
+  return units;
 }
 
 }  // namespace legacy

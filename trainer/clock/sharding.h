@@ -12,6 +12,7 @@
 
 #include "compress/unit.h"
 #include "ns3-module/fabric/step/sharded.h"
+#include "trainer/clock/layout.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/step_work.h"
 #include "trainer/clock/transfers.h"
@@ -90,12 +91,18 @@ struct ShardingOptions {
   Reshard reshard = Reshard::kOn;
   int prefetch = 1;  // units gathered ahead
   CollectiveTimes collectives = CollectiveTimes::kAuto;
+  ParallelLayout layout = {};
+  StageOrder order = {};
+
+  // Returns true if ranks hold parts of the model, so that a step is no step of buckets.
+  bool DividesModel() const { return sharding.kind != ShardingKind::kNone || layout.Divides(); }
 };
 
-// Throws Error on combinations without a meaning.
+// Throws Error on combinations without a meaning. In what follows, workers are data-parallel ranks.
 void CheckSharding(const ShardingOptions& options, int workers);
 
-// Returns how many workers hold a copy of the model together.
+// Returns how many workers hold a copy of the model together; of each part that the layout divides
+// it into.
 int ShardsIn(const ShardingOptions& options, int workers);
 
 // Returns whether gathered weights are copied out of a buffer, and gradients into one.
@@ -115,7 +122,7 @@ struct ShardedModel {
   std::vector<int> unit_of_operation;
 };
 
-// Cuts a model. Models without blocks are cut by bytes.
+// Cuts a model, or the part of it that these operations are. Those without blocks are cut by bytes.
 ShardedModel CutModel(const ShardingOptions& options, int workers,
                       std::span<const OperationCost> operations, std::span<const Unit> layers);
 
@@ -144,10 +151,13 @@ struct WireBytes {
   double gradient = 4;
 };
 
-// Returns the traffic of a step without device times: units with their collectives, and the rules.
-fabric::ShardedTraffic ShardedTrafficOf(const ShardingOptions& options,
-                                        const TransferOptions& transfers, int workers,
-                                        const ShardedModel& model, std::span<const Unit> layers,
-                                        const WireBytes& wire);
+// Returns a step that has its rules alone: when what is gathered, and what waits for what.
+fabric::ShardedTraffic RulesOfStep(const ShardingOptions& options);
+
+// Returns the units of a model with their collectives among workers, without device times.
+std::vector<fabric::ShardedUnit> UnitTraffic(const ShardingOptions& options,
+                                             const TransferOptions& transfers, int workers,
+                                             const ShardedModel& model,
+                                             std::span<const Unit> layers, const WireBytes& wire);
 
 }  // namespace legacy

@@ -582,9 +582,12 @@ class Tokens:
     def end(self):
         self.blocks = 0
 
-    def add(self, kind, fields=(), parameters=(), multiply_adds=0):
-        """`multiply_adds` are those of a sample."""
+    def add(self, kind, fields=(), parameters=(), multiply_adds=0, tensor=""):
+        """`multiply_adds` are those of a sample, and `tensor` says how tensor parallelism divides
+        the operation."""
         parts = [f"kind: {kind}", *fields]
+        if tensor:
+            parts.append(f"tensor: {tensor}")
         if parameters:
             inner = ", ".join(f"{name}: {'x'.join(map(str, sizes))}" for name, sizes in parameters)
             parts.append("parameters: {" + inner + "}")
@@ -598,38 +601,38 @@ class Tokens:
                 count *= size
             self.elements += times * count
 
-    def moved(self, numbers, parameters=()):
+    def moved(self, numbers, parameters=(), tensor=""):
         """An operation that reads and writes that many numbers for a token."""
-        self.add("elementwise", [f"bytes: {FLOAT * numbers}"], parameters)
+        self.add("elementwise", [f"bytes: {FLOAT * numbers}"], parameters, tensor=tensor)
 
     def loss(self, words):
         """The softmax of that many words for a token, and the loss."""
-        self.add("loss", [f"bytes: {FLOAT * 2 * words}"])
+        self.add("loss", [f"bytes: {FLOAT * 2 * words}"], tensor="words")
 
     def norm(self, name, width, bias):
         sizes = [(name + ".weight", [width])] + ([(name + ".bias", [width])] if bias else [])
         self.add("batchnorm", [f"bytes: {FLOAT * 3 * width}"], sizes)
 
-    def linear(self, name, inputs, outputs, bias=False):
+    def linear(self, name, inputs, outputs, bias=False, tensor=""):
         sizes = [(name + ".weight", [outputs, inputs])]
         sizes += [(name + ".bias", [outputs])] if bias else []
-        self.add("linear", [], sizes, self.tokens_of_sample * inputs * outputs)
+        self.add("linear", [], sizes, self.tokens_of_sample * inputs * outputs, tensor)
 
     def shared_linear(self, inputs, outputs):
         """A product with a matrix that belongs to an operation before."""
         self.add("linear", ["product: {" + f"columns: {outputs}, inner: {inputs}" + "}",
                             f"weight_bytes: {FLOAT * inputs * outputs}"], [],
-                 self.tokens_of_sample * inputs * outputs)
+                 self.tokens_of_sample * inputs * outputs, "columns")
 
     def attention(self, heads, kv_heads, head_size):
         self.add("attention", [f"heads: {heads}", f"kv_heads: {kv_heads}",
                                f"head_size: {head_size}"], [],
-                 2 * self.tokens_of_sample ** 2 * heads * head_size)
+                 2 * self.tokens_of_sample ** 2 * heads * head_size, "heads")
 
     def text(self):
         lines = ["# Made by make_shapes.py: change it there."]
         lines += [f'{key}: "{value}"' for key, value in self.header.items()]
-        batch, source = BATCHES[self.header["name"]]
+        batch, source = BATCHES.get(self.header["name"], (1, "each published training has its own"))
         lines += [f"batch: {batch}", f'batch_source: "{source}"',
                   f"tokens: {self.tokens_of_sample}", f"elements: {self.elements}",
                   f"tensors: {self.tensors}", f"multiply_adds: {self.multiply_adds}",
@@ -643,14 +646,14 @@ def normed_blocks(net, prefix, names, layers, width, heads, inner):
     norm1, qkv, project, norm2, widen, narrow = names
     net.begin(layers, prefix)
     net.norm(norm1, width, True)
-    net.linear(qkv, width, 3 * width, True)
+    net.linear(qkv, width, 3 * width, True, "columns")
     net.attention(heads, heads, width // heads)
-    net.linear(project, width, width, True)
+    net.linear(project, width, width, True, "rows")
     net.moved(3 * width)
     net.norm(norm2, width, True)
-    net.linear(widen, width, inner, True)
-    net.moved(2 * inner)
-    net.linear(narrow, inner, width, True)
+    net.linear(widen, width, inner, True, "columns")
+    net.moved(2 * inner, tensor="numbers")
+    net.linear(narrow, inner, width, True, "rows")
     net.moved(3 * width)
     net.end()
 
@@ -661,7 +664,7 @@ def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, not
                  "tied: the gradient of wte is complete at the very end of the backward pass")
     tables = [("transformer.wte.weight", [words, width])]
     tables += [("transformer.wpe.weight", [learned, width])] if learned else []
-    net.moved(3 * width, tables)
+    net.moved(3 * width, tables, "words")
     normed_blocks(net, "transformer.h.",
                   ["ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"], layers,
                   width, heads, inner or 4 * width)
@@ -702,19 +705,19 @@ def bert_encoder(net, layers, width, heads):
     words = BERT_WORDS
     net.moved(4 * width, [("embeddings.word_embeddings.weight", [words, width]),
                           ("embeddings.position_embeddings.weight", [512, width]),
-                          ("embeddings.token_type_embeddings.weight", [2, width])])
+                          ("embeddings.token_type_embeddings.weight", [2, width])], "words")
     net.norm("embeddings.LayerNorm", width, True)
     net.begin(layers, "encoder.layer.")
     for part in ["query", "key", "value"]:
-        net.linear("attention.self." + part, width, width, True)
+        net.linear("attention.self." + part, width, width, True, "columns")
     net.attention(heads, heads, width // heads)
-    net.linear("attention.output.dense", width, width, True)
+    net.linear("attention.output.dense", width, width, True, "rows")
     net.moved(2 * width)  # dropout
     net.moved(3 * width)
     net.norm("attention.output.LayerNorm", width, True)
-    net.linear("intermediate.dense", width, 4 * width, True)
-    net.moved(2 * 4 * width)
-    net.linear("output.dense", 4 * width, width, True)
+    net.linear("intermediate.dense", width, 4 * width, True, "columns")
+    net.moved(2 * 4 * width, tensor="numbers")
+    net.linear("output.dense", 4 * width, width, True, "rows")
     net.moved(2 * width)
     net.moved(3 * width)
     net.norm("output.LayerNorm", width, True)
@@ -756,21 +759,23 @@ def bert_squad():
 
 
 def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tokens, experts=0,
-          used=0):
-    """Blocks of Llama: RMS norm, rotary positions, grouped queries, gated SiLU, no biases, untied;
-    with experts as in Mixtral."""
-    net = Tokens(name, title, source, tokens,
-                 "each expert gets an even share of the tokens" if experts else "")
+          used=0, tied=False):
+    """Blocks of Llama: RMS norm, rotary positions, grouped queries, gated SiLU, no biases; with
+    experts as in Mixtral."""
+    note = "each expert gets an even share of the tokens" if experts else ""
+    if tied:
+        note = "tied: the gradient of embed_tokens is complete at the end of the backward pass"
+    net = Tokens(name, title, source, tokens, note)
     keys = width // heads * kv_heads
-    net.moved(2 * width, [("model.embed_tokens.weight", [words, width])])
+    net.moved(2 * width, [("model.embed_tokens.weight", [words, width])], "words")
     net.begin(layers, "model.layers.")
     net.norm("input_layernorm", width, False)
-    net.linear("self_attn.q_proj", width, width)
-    net.linear("self_attn.k_proj", width, keys)
-    net.linear("self_attn.v_proj", width, keys)
-    net.moved(2 * (width + keys))
+    net.linear("self_attn.q_proj", width, width, tensor="columns")
+    net.linear("self_attn.k_proj", width, keys, tensor="columns")
+    net.linear("self_attn.v_proj", width, keys, tensor="columns")
+    net.moved(2 * (width + keys), tensor="numbers")
     net.attention(heads, kv_heads, width // heads)
-    net.linear("self_attn.o_proj", width, width)
+    net.linear("self_attn.o_proj", width, width, tensor="rows")
     net.moved(3 * width)
     net.norm("post_attention_layernorm", width, False)
     if experts:
@@ -780,18 +785,23 @@ def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tok
         at = f"block_sparse_moe.experts.{expert}." if experts else "mlp."
         names = ["w1", "w3", "w2"] if experts else ["gate_proj", "up_proj", "down_proj"]
         for i, (inputs, outputs) in enumerate([(width, inner), (width, inner), (inner, width)]):
+            tensor = "rows" if i == 2 else "columns"
             if i == 2:
-                net.moved(3 * inner * used // experts if experts else 3 * inner)
+                net.moved(3 * inner * used // experts if experts else 3 * inner, tensor="numbers")
             if experts:
                 net.add("linear", [f"multiply_adds: {inputs * outputs * used // experts}",
                                    f"bytes: {FLOAT * (inputs + outputs) * used // experts}"],
-                        [(at + names[i] + ".weight", [outputs, inputs])], rows * inputs * outputs)
+                        [(at + names[i] + ".weight", [outputs, inputs])], rows * inputs * outputs,
+                        tensor)
             else:
-                net.linear(at + names[i], inputs, outputs)
+                net.linear(at + names[i], inputs, outputs, tensor=tensor)
     net.moved(3 * width)
     net.end()
     net.norm("model.norm", width, False)
-    net.linear("lm_head", width, words)
+    if tied:
+        net.shared_linear(width, words)
+    else:
+        net.linear("lm_head", width, words, tensor="columns")
     net.loss(words)
     return net
 
@@ -867,6 +877,10 @@ def shapes():
 SDP4BIT = "Jia et al.: SDP4Bit, NeurIPS 2024; sizes of its scripts"
 ZEROPP = "Wang et al.: ZeRO++, 2023; sizes of DeepSpeed's figures"
 MEGATRON = "Shoeybi et al.: Megatron-LM, 2019; sizes of its published trainings"
+MEGATRON2 = "Narayanan et al.: Megatron-LM, SC 2021, table 1"
+BLOOM = ("BigScience: BLOOM, 2022, and its measurements of layouts; without the norm behind the "
+         "words, and only where it was measured with a table of positions")
+NANOTRON = "nanotron: its summary of the best layouts; sizes of its configurations"
 
 
 def published():
@@ -890,7 +904,36 @@ def published():
             gpt("zpp-18b", "GPT of ZeRO++, 18 billion parameters", ZEROPP, 40, 6144, 32, 50304, 512,
                 512),
             llama("llama2-34b", "Llama 2 34B", LLAMA2, 48, 8192, 64, 8, 22016, 32000, 4096),
-            gpt("gpt-12x768", "GPT of 12 layers of 768", MEGATRON, 12, 768, 12, 50304, 2048, 2048)]
+            gpt("gpt-12x768", "GPT of 12 layers of 768", MEGATRON, 12, 768, 12, 50304, 2048, 2048),
+            gpt("gpt2-2b", "GPT-2 of 2 billion parameters", MEGATRON, 30, 2304, 18, 51200, 1024,
+                1024),
+            gpt("gpt2-8b", "GPT-2 of 8.7 billion parameters", MEGATRON, 42, 4096, 32, 51200, 1024,
+                1024),
+            gpt("gpt-7.5b", "GPT of 7.5 billion parameters", MEGATRON2, 36, 4096, 32, 51200, 2048,
+                2048),
+            gpt("gpt-18b", "GPT of 18 billion parameters", MEGATRON2, 40, 6144, 48, 51200, 2048,
+                2048),
+            gpt("gpt-39b", "GPT of 39 billion parameters", MEGATRON2, 48, 8192, 64, 51200, 2048,
+                2048),
+            gpt("gpt-1t", "GPT of a trillion parameters", MEGATRON2, 128, 25600, 160, 51200, 2048,
+                2048),
+            gpt("sdp-6.7b", "GPT of SDP4Bit, 6.7 billion parameters", SDP4BIT, 32, 4096, 32, 50304,
+                2048, 2048),
+            gpt("sdp-13b", "GPT of SDP4Bit, 13 billion parameters", SDP4BIT, 40, 5120, 40, 50304,
+                2048, 2048),
+            gpt("bloom-72x14336", "BLOOM of 72 layers of 14336", BLOOM, 72, 14336, 64, 250680, 2048,
+                2048),
+            gpt("bloom-78x13824", "BLOOM of 78 layers of 13824", BLOOM, 78, 13824, 96, 250680, 2048,
+                2048),
+            gpt("bloom-176b", "BLOOM 176B", BLOOM, 70, 14336, 112, 250880, 2048),
+            llama("nt-1.34b", "Llama of nanotron, 1.34 billion parameters", NANOTRON, 16, 2048, 32,
+                  32, 8192, 131072, 4096, tied=True),
+            llama("nt-3.57b", "Llama of nanotron, 3.57 billion parameters", NANOTRON, 28, 3072, 32,
+                  32, 8192, 131072, 4096, tied=True),
+            llama("nt-8.86b", "Llama of nanotron, 8.86 billion parameters", NANOTRON, 32, 4096, 32,
+                  32, 14336, 131072, 4096),
+            llama("nt-80b", "Llama of nanotron, 80 billion parameters", NANOTRON, 80, 8192, 64, 64,
+                  28672, 131072, 4096)]
 
 
 def main():

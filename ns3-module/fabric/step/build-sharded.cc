@@ -1,7 +1,7 @@
 #include "build-sharded.h"
 
-#include "base/error.h"
-#include "fabric/engine/check-range.h"
+#include "stage-gathers.h"
+#include "stage-operations.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,368 +13,228 @@ namespace legacy::fabric
 namespace
 {
 
-constexpr int kNoOperation = -1;           ///< no operation
-constexpr int64_t kMostSegments = 1 << 22; ///< of all passes together
-
-/// Throws Error unless a list has one time >= 0 for each worker, one for all, or none.
-void CheckDurations(const std::vector<TimeNs>& times, int workers, const std::string& what)
+/// Returns the part of each time between two of `parts` cuts at equal distances.
+std::vector<TimeNs> PartOf(const std::vector<TimeNs>& times, int part, int parts)
 {
-    if (times.size() > 1 && times.size() != static_cast<size_t>(workers))
-    {
-        throw Error("sharded step: " + what,
-                    std::to_string(times.size()) + " times",
-                    "one for each of " + std::to_string(workers) + " workers, or one for all");
-    }
+    const auto until = [&](TimeNs time, int cut)
+    { return time / parts * cut + time % parts * cut / parts; };
+    std::vector<TimeNs> cut;
     for (TimeNs time : times)
     {
-        if (time < 0)
-        {
-            throw Error("sharded step: " + what, std::to_string(time) + " ns", "0 ns or more");
-        }
+        cut.push_back(until(time, part + 1) - until(time, part));
     }
+    return cut;
 }
 
-/// Returns the group of each worker. Throws Error unless each is in one.
-std::vector<int>
-GroupsOf(const std::vector<CollectiveSpec>& groups, int workers, const std::string& what)
+bool TakesTime(const std::vector<TimeNs>& times)
 {
-    std::vector<int> group(workers, kNoOperation);
-    const auto add = [&](int worker, int number)
-    {
-        if (worker < 0 || worker >= workers || group[worker] != kNoOperation)
-        {
-            throw Error("sharded step: " + what,
-                        "worker " + std::to_string(worker) + " in group " + std::to_string(number),
-                        "workers 0 to " + std::to_string(workers - 1) + ", each once");
-        }
-        group[worker] = number;
-    };
-    for (size_t g = 0; g < groups.size(); ++g)
-    {
-        const int number = static_cast<int>(g);
-        if (groups[g].members.empty())
-        {
-            for (int worker = 0; worker < static_cast<int>(groups[g].bytes.size()); ++worker)
-            {
-                add(worker, number);
-            }
-        }
-        for (int worker : groups[g].members)
-        {
-            add(worker, number);
-        }
-    }
-    const auto missing = std::find(group.begin(), group.end(), kNoOperation);
-    if (missing != group.end())
-    {
-        throw Error("sharded step: " + what,
-                    "no group with worker " + std::to_string(missing - group.begin()),
-                    "each worker in one");
-    }
-    return group;
+    return std::any_of(times.begin(), times.end(), [](TimeNs time) { return time > 0; });
 }
 
-/// A Visit is a run of segments of one unit.
-struct Visit
+/// Returns times less others; either may be one for all workers.
+std::vector<TimeNs> Less(const std::vector<TimeNs>& times, const std::vector<TimeNs>& others)
 {
-    int unit;
-    int first;
-    int last;
-};
+    std::vector<TimeNs> less;
+    for (size_t i = 0; i < std::max(times.size(), others.size()); ++i)
+    {
+        const int place = static_cast<int>(i);
+        less.push_back(std::max<TimeNs>(
+            0, ByRank(times, place, TimeNs{0}) - ByRank(others, place, TimeNs{0})));
+    }
+    return less;
+}
 
-/// A ShardedBuilder appends the operations of a step in the order in which the host issues them.
-class ShardedBuilder
+/// A StageBuilder lists the operations of a stage in the order in which its host issues them.
+class StageBuilder
 {
   public:
-    explicit ShardedBuilder(const StepTraffic& traffic) : m_step(*traffic.sharded)
+    StageBuilder(const ShardedTraffic& step, int stage, StageOperations& operations)
+        : m_step(step),
+          m_stage(step.stages[stage]),
+          m_operations(operations),
+          m_order(PipelineOrder(step.schedule,
+                                Stages(),
+                                static_cast<int>(m_stage.chunks.size()),
+                                step.passes,
+                                stage)),
+          m_visits(VisitsOf(m_stage)),
+          m_gathers(step, stage, m_order, operations)
     {
-        m_plan.ranks = traffic.workers;
-        m_plan.contention = traffic.contention;
-        m_plan.streams = {{"compute", true}, {"gather", true}, {"reduce", true}, {"replica", true}};
-        m_plan.communicators = {"shards", "copies"};
-        m_plan.roles.resize(1);
-        m_plan.roles[0].ranks.resize(traffic.workers);
-        std::iota(m_plan.roles[0].ranks.begin(), m_plan.roles[0].ranks.end(), 0);
-        for (int s = 0; s < static_cast<int>(m_step.segments.size()); ++s)
-        {
-            const int unit = m_step.segments[s].unit;
-            if (m_visits.empty() || m_visits.back().unit != unit)
-            {
-                m_visits.push_back({unit, s, s});
-            }
-            m_visits.back().last = s;
-        }
     }
 
-    StepPlan Build()
+    void Build()
     {
-        ListGathers();
-        for (int pass = 0; pass < m_step.passes; ++pass)
+        for (const PipelineStep& step : m_order)
         {
-            Forward();
-            Backward(m_step.reducesEach || pass + 1 == m_step.passes);
-        }
-        SumAll();
-        if (!m_step.announcements.empty())
-        {
-            const int announced =
-                Add(Segment("announce", SegmentLabel::Encode, m_step.announce, After({m_reduced})));
-            m_reduced = AddCollective(
-                ShardedStream::Reduce, "announcement", 0, m_step.announcements, {announced});
-        }
-        Add(Segment("update", SegmentLabel::Update, m_step.update, After({m_reduced, m_summed})));
-        if (m_step.gathers == GatherTime::StepEnd)
-        {
-            const int updated = m_computed;
-            for (size_t unit = 0; unit < m_step.units.size(); ++unit)
+            switch (step.kind)
             {
-                const int number = static_cast<int>(unit);
-                if (!m_step.units[unit].gather.empty())
-                {
-                    const int gathered = AddCollective(
-                        ShardedStream::Gather, "AG", number, m_step.units[unit].gather, {updated});
-                    Unpack(number, gathered);
-                }
+            case PipelineStep::Kind::Forward:
+                Forward(step);
+                break;
+            case PipelineStep::Kind::Backward:
+                Backward(step);
+                break;
+            case PipelineStep::Kind::Weights:
+                Weights(step);
+                break;
             }
         }
-        return std::move(m_plan);
+        SumAll();
+        m_reduced = m_operations.AddLast("tied", m_step.tied, m_reduced);
+        if (!m_step.announcements.empty())
+        {
+            const int announced = m_operations.AddSegment(
+                "announce", SegmentLabel::Encode, m_step.announce, After({m_reduced}));
+            m_reduced = m_operations.AddLast("announcement", m_step.announcements, announced);
+        }
+        m_operations.AddSegment(
+            "update", SegmentLabel::Update, m_stage.update, After({m_reduced, m_summed}));
+        if (m_step.gathers == GatherTime::StepEnd)
+        {
+            m_gathers.GatherAll();
+        }
     }
 
   private:
-    /// A Gather is one that a visit needs, and what is known of it once it was issued.
-    struct Gather
+    /// A Received is a unit whose messages are the owner's, or will be when an operation has ended.
+    struct Received
     {
         int unit;
-        bool again; ///< for the backward pass
-        int operation = kNoOperation;
-        int unpacked = kNoOperation;
-        int used = kNoOperation; ///< the last segment of its visit
+        int operation;
     };
 
-    std::vector<StepOperation>& Operations()
+    int Stages() const
     {
-        return m_plan.roles[0].operations;
+        return static_cast<int>(m_step.stages.size());
     }
 
-    static std::vector<int> After(std::initializer_list<int> operations)
+    void AddTensorSum(const ShardedSegment& segment, const TensorSums& sums, int times)
     {
-        std::vector<int> after;
-        for (int operation : operations)
+        m_operations.Await(m_operations.AddCollective(ShardedStream::Tensor,
+                                                      NameOf("tensor", segment.unit),
+                                                      sums.sum,
+                                                      {m_operations.Computed()},
+                                                      times));
+    }
+
+    /// Adds a pass through a segment, with the sums that the device waits for in it.
+    void Pass(const char* name,
+              SegmentLabel label,
+              const ShardedSegment& segment,
+              const std::vector<TimeNs>& duration,
+              int TensorSums::*count)
+    {
+        std::vector<const TensorSums*> sums;
+        for (const TensorSums& one : segment.sums)
         {
-            if (operation != kNoOperation)
+            // Those that are timed alone follow the segment together.
+            sums.insert(
+                sums.end(), m_operations.Folded() ? std::min(one.*count, 1) : one.*count, &one);
+        }
+        const int parts = m_operations.Folded() ? 1 : std::max(1, static_cast<int>(sums.size()));
+        for (int part = 0; part < parts; ++part)
+        {
+            m_operations.AddSegment(
+                NameOf(name, segment.unit), label, PartOf(duration, part, parts));
+            if (!m_operations.Folded() && !sums.empty())
             {
-                after.push_back(operation);
+                AddTensorSum(segment, *sums[part], 1);
             }
         }
-        return after;
-    }
-
-    int Add(StepOperation operation)
-    {
-        const int number = static_cast<int>(Operations().size());
-        if (operation.kind == OperationKind::Segment)
+        for (size_t i = 0; m_operations.Folded() && i < sums.size(); ++i)
         {
-            m_computed = number;
-        }
-        Operations().push_back(std::move(operation));
-        return number;
-    }
-
-    static StepOperation Segment(std::string name,
-                                 SegmentLabel label,
-                                 const std::vector<TimeNs>& duration,
-                                 std::vector<int> after = {})
-    {
-        StepOperation segment;
-        segment.name = std::move(name);
-        segment.stream = static_cast<int>(ShardedStream::Compute);
-        segment.label = label;
-        segment.duration = duration;
-        segment.after = std::move(after);
-        return segment;
-    }
-
-    static std::string NameOf(const char* what, int unit)
-    {
-        return std::string(what) + "(" + std::to_string(unit) + ")";
-    }
-
-    int AddCollective(ShardedStream stream,
-                      const char* what,
-                      int unit,
-                      const std::vector<CollectiveSpec>& groups,
-                      std::vector<int> after)
-    {
-        const int communicator = stream == ShardedStream::Replica ? 1 : 0;
-        StepOperation operation;
-        operation.kind = OperationKind::Collective;
-        operation.name = NameOf(what, unit);
-        operation.stream = static_cast<int>(stream);
-        operation.after = std::move(after);
-        operation.communicator = communicator;
-        operation.issue = m_issued[communicator]++;
-        const int first = static_cast<int>(m_plan.collectives.size());
-        if (groups.size() == 1)
-        {
-            operation.collective = {first};
-        }
-        else
-        {
-            for (int group : GroupsOf(groups, m_plan.ranks, operation.name))
-            {
-                operation.collective.push_back(first + group);
-            }
-        }
-        m_plan.collectives.insert(m_plan.collectives.end(), groups.begin(), groups.end());
-        return Add(std::move(operation));
-    }
-
-    /// Lists what the visits of all passes need, in the order of use. What a pass does not keep is
-    /// gathered for each of its visits, and the last unit of the forward pass for the backward
-    /// pass.
-    void ListGathers()
-    {
-        const bool once = m_step.gathers == GatherTime::StepBegin;
-        std::vector<bool> there(m_step.units.size(), m_step.gathers == GatherTime::StepEnd);
-        const auto list = [&](const Visit& visit, bool again)
-        {
-            const ShardedUnit& unit = m_step.units[visit.unit];
-            const bool needs = !unit.gather.empty() && !there[visit.unit];
-            m_needs.push_back(needs);
-            if (needs)
-            {
-                m_gathers.push_back({visit.unit, again});
-                there[visit.unit] = once || unit.kept;
-            }
-        };
-        for (int pass = 0; pass < m_step.passes; ++pass)
-        {
-            for (const Visit& visit : m_visits)
-            {
-                list(visit, false);
-            }
-            for (auto visit = m_visits.rbegin(); visit != m_visits.rend(); ++visit)
-            {
-                list(*visit, true);
-            }
-            if (m_step.gathers == GatherTime::EachUse)
-            {
-                there.assign(there.size(), false);
-            }
+            AddTensorSum(segment, *sums[i], sums[i]->*count);
         }
     }
 
-    /// Issues a gather, which begins when there is room for it.
-    void Issue(size_t number)
+    void Forward(const PipelineStep& step)
     {
-        Gather& gather = m_gathers[number];
-        const ShardedUnit& unit = m_step.units[gather.unit];
-        std::vector<int> after;
-        if (m_step.gathers == GatherTime::EachUse)
+        m_operations.Receive(step, kToNext);
+        for (const Visit& visit : m_visits[step.chunk])
         {
-            const auto ahead = static_cast<size_t>(m_step.prefetch);
-            if (m_step.prefetch == 0)
-            {
-                after = After({m_computed});
-            }
-            else if (number > ahead)
-            {
-                const Gather& before = m_gathers[number - ahead - 1];
-                after = {m_step.freesAfterUse ? before.used : before.unpacked};
-            }
-        }
-        gather.operation = AddCollective(
-            ShardedStream::Gather,
-            "AG",
-            gather.unit,
-            gather.again && !unit.gatherAgain.empty() ? unit.gatherAgain : unit.gather,
-            std::move(after));
-    }
-
-    void Unpack(int unit, int gathered)
-    {
-        Add(Segment(
-            NameOf("unpack", unit), SegmentLabel::Compute, m_step.units[unit].unpack, {gathered}));
-    }
-
-    /// Makes the weights of a visit be there.
-    void Enter(const Visit& visit)
-    {
-        m_current = kNoOperation;
-        if (!m_needs[m_visit++])
-        {
-            return;
-        }
-        const size_t ahead = m_step.gathers == GatherTime::StepBegin ? m_gathers.size()
-                                                                     : m_entered + m_step.prefetch;
-        while (m_next < m_gathers.size() && m_next <= ahead)
-        {
-            Issue(m_next++);
-        }
-        m_current = static_cast<int>(m_entered++);
-        Unpack(visit.unit, m_gathers[m_current].operation);
-        m_gathers[m_current].unpacked = m_computed;
-    }
-
-    void Leave()
-    {
-        if (m_current != kNoOperation)
-        {
-            m_gathers[m_current].used = m_computed;
-        }
-    }
-
-    void Forward()
-    {
-        for (const Visit& visit : m_visits)
-        {
-            Enter(visit);
+            m_gathers.Enter(visit);
             for (int s = visit.first; s <= visit.last; ++s)
             {
-                Add(Segment(NameOf("forward", visit.unit),
-                            SegmentLabel::Compute,
-                            m_step.segments[s].forward));
+                const ShardedSegment& segment = m_stage.chunks[step.chunk][s];
+                Pass("forward",
+                     SegmentLabel::Compute,
+                     segment,
+                     segment.forward,
+                     &TensorSums::forward);
             }
-            Leave();
+            m_gathers.Leave();
         }
+        m_operations.Send(step, kToNext);
     }
 
-    void Backward(bool reduces)
+    void Backward(const PipelineStep& step)
     {
-        std::vector<int> visits(m_step.units.size(), 0);
-        for (const Visit& visit : m_visits)
+        m_operations.Receive(step, kToPrevious);
+        const bool later = m_step.schedule == PipelineSchedule::ZeroBubbleH1;
+        const std::vector<Visit>& visits = m_visits[step.chunk];
+        std::vector<int> left(m_stage.units.size(), 0);
+        for (const Visit& visit : visits)
         {
-            ++visits[visit.unit];
+            ++left[visit.unit];
         }
-        for (auto visit = m_visits.rbegin(); visit != m_visits.rend(); ++visit)
+        for (auto visit = visits.rbegin(); visit != visits.rend(); ++visit)
         {
-            Enter(*visit);
+            m_gathers.Enter(*visit);
             for (int s = visit->last; s >= visit->first; --s)
             {
-                const ShardedSegment& segment = m_step.segments[s];
-                if (std::any_of(segment.recompute.begin(),
-                                segment.recompute.end(),
-                                [](TimeNs time) { return time > 0; }))
+                const ShardedSegment& segment = m_stage.chunks[step.chunk][s];
+                if (TakesTime(segment.recompute))
                 {
-                    Add(Segment(NameOf("recompute", visit->unit),
-                                SegmentLabel::Recompute,
-                                segment.recompute));
+                    Pass("recompute",
+                         SegmentLabel::Recompute,
+                         segment,
+                         segment.recompute,
+                         &TensorSums::recompute);
                 }
-                Add(Segment(
-                    NameOf("backward", visit->unit), SegmentLabel::Compute, segment.backward));
+                Pass("backward",
+                     SegmentLabel::Compute,
+                     segment,
+                     later ? Less(segment.backward, segment.weights) : segment.backward,
+                     &TensorSums::backward);
             }
-            Leave();
-            if (--visits[visit->unit] == 0 && reduces)
+            m_gathers.Leave();
+            if (--left[visit->unit] == 0 && !later)
             {
-                Reduce(visit->unit);
+                Reduce(visit->unit, step.pass);
             }
+        }
+        m_operations.Send(step, kToPrevious);
+    }
+
+    /// Computes the gradients of the weights of a chunk.
+    void Weights(const PipelineStep& step)
+    {
+        std::vector<bool> reduced(m_stage.units.size(), false);
+        const std::vector<Visit>& visits = m_visits[step.chunk];
+        for (auto visit = visits.rbegin(); visit != visits.rend(); ++visit)
+        {
+            for (int s = visit->last; s >= visit->first; --s)
+            {
+                m_operations.AddSegment(NameOf("weights", visit->unit),
+                                        SegmentLabel::Compute,
+                                        m_stage.chunks[step.chunk][s].weights);
+            }
+        }
+        for (auto visit = visits.rbegin(); visit != visits.rend(); ++visit)
+        {
+            if (!reduced[visit->unit])
+            {
+                Reduce(visit->unit, step.pass);
+            }
+            reduced[visit->unit] = true;
         }
     }
 
-    void Reduce(int number)
+    /// Reduces the gradients of a unit after the passes that reduce them.
+    void Reduce(int number, int pass)
     {
-        const ShardedUnit& unit = m_step.units[number];
-        if (unit.reduce.empty())
+        const ShardedUnit& unit = m_stage.units[number];
+        if (unit.reduce.empty() || (!m_step.reducesEach && pass + 1 < m_step.passes))
         {
             return;
         }
@@ -382,28 +242,32 @@ class ShardedBuilder
         {
             SumAll();
         }
-        int packed = Add(Segment(NameOf("pack", number),
-                                 SegmentLabel::Compute,
-                                 unit.pack,
-                                 After({m_step.oneReduction ? m_reduced : kNoOperation})));
+        int packed =
+            m_operations.AddSegment(NameOf("pack", number),
+                                    SegmentLabel::Compute,
+                                    unit.pack,
+                                    After({m_step.oneReduction ? m_reduced : kNoOperation}));
         if (!unit.encode.empty())
         {
-            packed = Add(Segment(NameOf("encode", number), SegmentLabel::Encode, unit.encode));
+            packed = m_operations.AddSegment(
+                NameOf("encode", number), SegmentLabel::Encode, unit.encode);
         }
         if (!unit.first.empty())
         {
-            packed = AddCollective(ShardedStream::Reduce, "first", number, unit.first, {packed});
+            packed = m_operations.AddCollective(
+                ShardedStream::Reduce, NameOf("first", number), unit.first, {packed});
         }
         if (!unit.between.empty())
         {
-            packed = Add(
-                Segment(NameOf("between", number), SegmentLabel::Encode, unit.between, {packed}));
+            packed = m_operations.AddSegment(
+                NameOf("between", number), SegmentLabel::Encode, unit.between, {packed});
         }
-        m_reduced = AddCollective(ShardedStream::Reduce, "RS", number, unit.reduce, {packed});
+        m_reduced = m_operations.AddCollective(
+            ShardedStream::Reduce, NameOf("RS", number), unit.reduce, {packed});
         m_received.push_back({number, m_reduced});
         if (m_step.reductionsBlock)
         {
-            Add(Segment(NameOf("wait", number), SegmentLabel::Compute, {}, {m_reduced}));
+            m_operations.AddSegment(NameOf("wait", number), SegmentLabel::Compute, {}, {m_reduced});
         }
         if (unit.sum.empty() || m_step.reductionsBlock)
         {
@@ -417,115 +281,123 @@ class ShardedBuilder
     {
         for (const Received& received : m_received)
         {
-            const ShardedUnit& unit = m_step.units[received.unit];
+            const ShardedUnit& unit = m_stage.units[received.unit];
             int summed = received.operation;
             if (!unit.sum.empty())
             {
-                summed = Add(Segment(NameOf("sum", received.unit),
-                                     SegmentLabel::Decode,
-                                     unit.sum,
-                                     {received.operation}));
+                summed = m_operations.AddSegment(NameOf("sum", received.unit),
+                                                 SegmentLabel::Decode,
+                                                 unit.sum,
+                                                 {received.operation});
             }
             if (!unit.replicas.empty())
             {
-                m_summed = AddCollective(
-                    ShardedStream::Replica, "AR", received.unit, unit.replicas, {summed});
+                m_summed = m_operations.AddCollective(
+                    ShardedStream::Replica, NameOf("AR", received.unit), unit.replicas, {summed});
             }
         }
         m_received.clear();
     }
 
-    /// A Received is a unit whose messages are the owner's, or will be when an operation has ended.
-    struct Received
-    {
-        int unit;
-        int operation;
-    };
-
     const ShardedTraffic& m_step;
-    StepPlan m_plan;
-    std::vector<Visit> m_visits; ///< of the forward pass
-    std::vector<bool> m_needs;   ///< of all visits of the step, whether a gather goes before it
-    size_t m_visit = 0;          ///< number of the next visit
-    std::vector<Gather> m_gathers;
-    size_t m_next = 0;                ///< the gather that is issued next
-    size_t m_entered = 0;             ///< the gather that is used next
-    int m_current = kNoOperation;     ///< the gather of the present visit
-    int m_computed = kNoOperation;    ///< the last segment
+    const ShardedStage& m_stage;
+    StageOperations& m_operations;
+    const std::vector<PipelineStep> m_order;
+    const std::vector<std::vector<Visit>> m_visits;
+    StageGathers m_gathers;
     int m_reduced = kNoOperation;     ///< the last reduction
     int m_summed = kNoOperation;      ///< the last sum over copies
     std::vector<Received> m_received; ///< units whose messages have not been summed
-    int m_issued[2] = {0, 0};
 };
-
-void CheckUnit(const ShardedUnit& unit, int workers, const std::string& where)
-{
-    CheckDurations(unit.unpack, workers, where + ": unpack");
-    CheckDurations(unit.pack, workers, where + ": pack");
-    CheckDurations(unit.encode, workers, where + ": encode");
-    CheckDurations(unit.between, workers, where + ": between");
-    CheckDurations(unit.sum, workers, where + ": sum");
-    const std::pair<const char*, const std::vector<CollectiveSpec>*> lists[] = {
-        {"gather", &unit.gather},
-        {"gatherAgain", &unit.gatherAgain},
-        {"first", &unit.first},
-        {"reduce", &unit.reduce},
-        {"replicas", &unit.replicas}};
-    for (const auto& [name, groups] : lists)
-    {
-        if (!groups->empty())
-        {
-            GroupsOf(*groups, workers, where + ": " + name);
-        }
-    }
-}
-
-void CheckSharded(const StepTraffic& traffic)
-{
-    const ShardedTraffic& step = *traffic.sharded;
-    const auto count = static_cast<int>(step.units.size());
-    std::vector<bool> used(step.units.size(), false);
-    for (size_t s = 0; s < step.segments.size(); ++s)
-    {
-        const ShardedSegment& segment = step.segments[s];
-        const std::string where = "segment " + std::to_string(s);
-        if (segment.unit < 0 || segment.unit >= count)
-        {
-            throw Error("sharded step: " + where + ": unit",
-                        std::to_string(segment.unit),
-                        "0 to " + std::to_string(count - 1));
-        }
-        used[segment.unit] = true;
-        CheckDurations(segment.forward, traffic.workers, where + ": forward");
-        CheckDurations(segment.recompute, traffic.workers, where + ": recompute");
-        CheckDurations(segment.backward, traffic.workers, where + ": backward");
-    }
-    for (int u = 0; u < count; ++u)
-    {
-        const std::string where = "unit " + std::to_string(u);
-        if (!used[u])
-        {
-            throw Error("sharded step: " + where, "no segment", "one that uses it");
-        }
-        CheckUnit(step.units[u], traffic.workers, where);
-    }
-    CheckDurations(step.update, traffic.workers, "update");
-    CheckDurations(step.announce, traffic.workers, "announce");
-    if (!step.announcements.empty())
-    {
-        GroupsOf(step.announcements, traffic.workers, "announcements");
-    }
-    const int64_t most = kMostSegments / std::max<int64_t>(1, step.segments.size());
-    CheckRange("sharded step: passes", step.passes, 1, most);
-    CheckRange("sharded step: prefetch", step.prefetch, 0, kMostSegments);
-}
 
 } // namespace
 
-StepPlan BuildSharded(const StepTraffic& traffic)
+ShardedPlan BuildSharded(const StepTraffic& traffic, const AloneTimes* alone)
 {
     CheckSharded(traffic);
-    return ShardedBuilder(traffic).Build();
+    const auto stages = static_cast<int>(traffic.sharded->stages.size());
+    const bool folded = alone && alone->folded;
+    ShardedPlan result;
+    StepPlan& plan = result.plan;
+    plan.ranks = folded ? stages : traffic.workers;
+    plan.contention = traffic.contention;
+    plan.streams = {{"compute", true},
+                    {"gather", true},
+                    {"reduce", true},
+                    {"replica", true},
+                    {"tensor", true},
+                    {"pipe", false}};
+    plan.communicators = {"shards", "copies", "tensor"};
+    plan.roles.resize(stages);
+    result.messages.resize(stages);
+    std::map<const CollectiveGroups*, int> first;
+    for (int stage = 0; stage < stages; ++stage)
+    {
+        StageOperations operations(traffic, stage, alone, result, first);
+        StageBuilder(*traffic.sharded, stage, operations).Build();
+    }
+    return result;
+}
+
+CollectiveGroups MessagesOf(const StepTraffic& traffic, int stage, int direction)
+{
+    const auto stages = static_cast<int>(traffic.sharded->stages.size());
+    const int next = stage + (direction == kToNext ? 1 : -1);
+    const bool wraps = next < 0 || next == stages;
+    CollectiveGroups messages;
+    if (wraps && traffic.sharded->stages[stage].chunks.size() == 1)
+    {
+        return messages;
+    }
+    const int neighbour = (next + stages) % stages;
+    const std::vector<int> from = WorkersOf(traffic, stage);
+    const std::vector<int> to = WorkersOf(traffic, neighbour);
+    for (size_t i = 0; i < from.size(); ++i)
+    {
+        CollectiveSpec& message = messages.emplace_back();
+        message.algorithm = CollectiveAlgorithm::Broadcast;
+        message.bytes = std::vector<int64_t>(2, traffic.sharded->messageBytes);
+        message.members = {from[i], to[i]};
+    }
+    return messages;
+}
+
+void ForEachUse(const StepTraffic& traffic,
+                const std::function<void(const CollectiveGroups& groups, int64_t times)>& use)
+{
+    CheckSharded(traffic);
+    const auto stages = static_cast<int>(traffic.sharded->stages.size());
+    AloneTimes none; // which uses has a step does not depend on times
+    none.folded = true;
+    none.messages.assign(stages, {{{0}, {0}}});
+    ForEachGroups(*traffic.sharded,
+                  [&](const CollectiveGroups& groups)
+                  { none.collectives[&groups].assign(traffic.workers, 0); });
+    const ShardedPlan plan = BuildSharded(traffic, &none);
+    ForEachGroups(*traffic.sharded,
+                  [&](const CollectiveGroups& groups)
+                  {
+                      if (const auto found = plan.collectives.find(&groups);
+                          found != plan.collectives.end())
+                      {
+                          use(groups, found->second);
+                      }
+                  });
+    for (int stage = 0; stage < stages; ++stage)
+    {
+        for (int direction : {kToNext, kToPrevious})
+        {
+            if (plan.messages[stage][direction] > 0)
+            {
+                use(MessagesOf(traffic, stage, direction), plan.messages[stage][direction]);
+            }
+        }
+    }
+}
+
+StepPlan BuildSharded(const StepTraffic& traffic)
+{
+    return std::move(BuildSharded(traffic, nullptr).plan);
 }
 
 } // namespace legacy::fabric

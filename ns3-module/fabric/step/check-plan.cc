@@ -39,6 +39,14 @@ void CheckByRank(const std::string& what,
     }
 }
 
+void CheckCommunicator(const StepPlan& plan, const StepOperation& operation, const std::string& at)
+{
+    CheckRange(at + "communicator",
+               operation.communicator,
+               kNoCommunicator,
+               Last(plan.communicators.size()));
+}
+
 void CheckOperation(const StepPlan& plan, const StepRole& role, int number, const std::string& at)
 {
     const StepOperation& operation = role.operations[number];
@@ -49,10 +57,13 @@ void CheckOperation(const StepPlan& plan, const StepRole& role, int number, cons
         CheckRange(at + "after", earlier, 0, Last(role.operations.size()));
     }
     CheckByRank(at + "earliest, ns", operation.earliest, ranks, true, 0, INT64_MAX);
+    CheckByRank(at + "duration, ns", operation.duration, ranks, true, 0, INT64_MAX);
     switch (operation.kind)
     {
     case OperationKind::Segment:
-        CheckByRank(at + "duration, ns", operation.duration, ranks, true, 0, INT64_MAX);
+        break;
+    case OperationKind::Transfer:
+        CheckCommunicator(plan, operation, at);
         break;
     case OperationKind::Collective:
         CheckByRank(at + "collective",
@@ -61,10 +72,7 @@ void CheckOperation(const StepPlan& plan, const StepRole& role, int number, cons
                     false,
                     0,
                     Last(plan.collectives.size()));
-        CheckRange(at + "communicator",
-                   operation.communicator,
-                   kNoCommunicator,
-                   Last(plan.communicators.size()));
+        CheckCommunicator(plan, operation, at);
         break;
     case OperationKind::Send:
     case OperationKind::Receive:
@@ -89,9 +97,7 @@ void CheckIssues(const StepPlan& plan, const StepRole& role, const std::string& 
     std::set<std::pair<int, int>> seen;
     for (const StepOperation& operation : role.operations)
     {
-        if (operation.kind == OperationKind::Collective &&
-            operation.communicator != kNoCommunicator &&
-            !seen.emplace(operation.communicator, operation.issue).second)
+        if (HasCommunicator(operation) && !seen.emplace(operation.communicator, operation.issue).second)
         {
             throw Error(where + "communicator " + plan.communicators[operation.communicator],
                         "issue " + std::to_string(operation.issue) + " twice",

@@ -78,6 +78,7 @@ struct PlanGraph::Impl
     void BeginSend(const PlanPlace& place, Instance instance, FlowSink& sink);
     void EndSegment(const PlanPlace& place, Instance instance, FlowSink& sink);
     void EndCollective(int collective, int rank, FlowSink& sink);
+    void EndCarried(const PlanPlace& place, FlowSink& sink);
     void Deliver(Instance send, FlowSink& sink);
     void End(const PlanPlace& place, TimeNs when);
 
@@ -222,6 +223,14 @@ void PlanGraph::Impl::Begin(Instance instance, FlowSink& sink)
         }
         arrived[instance] = true; // the first of two, if the message is still on its way
         return;
+    case OperationKind::Transfer:
+        if (devices.Shared())
+        {
+            devices.Count(rank, 1, sink);
+        }
+        sink.Wake(ByRank(operation.duration, place.position, TimeNs{0}),
+                  static_cast<uint64_t>(instance));
+        return;
     case OperationKind::Barrier:
         End(place, Now(sink));
         return;
@@ -275,10 +284,15 @@ void PlanGraph::Impl::EndSegment(const PlanPlace& place, Instance instance, Flow
 void PlanGraph::Impl::EndCollective(int collective, int rank, FlowSink& sink)
 {
     const int role = index.RoleOf(rank);
-    const PlanPlace place = index.At(rank, index.OperationIn(collective, role));
+    EndCarried(index.At(rank, index.OperationIn(collective, role)), sink);
+}
+
+/// Ends what was carried beside the segments of a rank.
+void PlanGraph::Impl::EndCarried(const PlanPlace& place, FlowSink& sink)
+{
     if (devices.Shared())
     {
-        devices.Count(rank, -1, sink);
+        devices.Count(index.RankAt(place), -1, sink);
     }
     End(place, Now(sink));
     BeginReady(sink);
@@ -287,6 +301,12 @@ void PlanGraph::Impl::EndCollective(int collective, int rank, FlowSink& sink)
 void PlanGraph::Impl::BeginSend(const PlanPlace& place, Instance instance, FlowSink& sink)
 {
     const StepOperation& operation = index.OperationAt(place);
+    if (!operation.duration.empty())
+    {
+        sink.Wake(ByRank(operation.duration, place.position, TimeNs{0}),
+                  static_cast<uint64_t>(instance));
+        return;
+    }
     const uint64_t tag =
         static_cast<uint64_t>(collectives.size()) << kTagShift | static_cast<uint64_t>(instance);
     sink.Send(
@@ -365,7 +385,19 @@ void PlanGraph::OnWake(uint64_t token, FlowSink& sink)
         m_impl->BeginReady(sink);
         return;
     }
-    m_impl->EndSegment(m_impl->index.PlaceOf(instance), instance, sink);
+    const PlanPlace place = m_impl->index.PlaceOf(instance);
+    switch (m_impl->index.OperationAt(place).kind)
+    {
+    case OperationKind::Send:
+        m_impl->Deliver(instance, sink);
+        return;
+    case OperationKind::Transfer:
+        m_impl->EndCarried(place, sink);
+        return;
+    default:
+        m_impl->EndSegment(place, instance, sink);
+        return;
+    }
 }
 
 bool PlanGraph::Done() const

@@ -83,8 +83,7 @@ std::vector<int> PlanIndex::IssuedBefore(const StepRole& role) const
     for (size_t number = 0; number < role.operations.size(); ++number)
     {
         const StepOperation& operation = role.operations[number];
-        if (operation.kind == OperationKind::Collective &&
-            operation.communicator != kNoCommunicator)
+        if (HasCommunicator(operation))
         {
             issues.emplace_back(operation.communicator, operation.issue, static_cast<int>(number));
         }

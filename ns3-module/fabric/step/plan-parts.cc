@@ -80,7 +80,8 @@ class RankAccount
     std::vector<Segment> Segments() const;
     int Enabler(int operation) const;
     int LastEnded(TimeNs time, int except) const;
-    void ChargeIdle(Span idle, int enabler);
+    int LastBefore(int operation, Span idle) const;
+    void ChargeIdle(Span idle, int enabler, int waiting);
     void ChargeHidden();
 
     const PlanIndex& m_index;
@@ -159,27 +160,66 @@ int RankAccount::LastEnded(TimeNs time, int except) const
     return -1;
 }
 
-/// Charges the time in which the device was idle, up to the end of `enabler`, to what the device
-/// waited for then, and before that to what this waited for.
-void RankAccount::ChargeIdle(Span idle, int enabler)
+/// Returns the last operation that an operation waits for and that ended within an idle time,
+/// before its end; -1: none did.
+int RankAccount::LastBefore(int operation, Span idle) const
 {
-    const auto part = [&idle](Span span)
-    { return std::max<TimeNs>(0, span.end - std::max(idle.begin, span.begin)); };
+    int last = -1;
+    for (int earlier : m_index.Before(m_index.At(m_rank, operation)))
+    {
+        const TimeNs end = Of(earlier).end;
+        if (end > idle.begin && end < idle.end && (last < 0 || end > Of(last).end))
+        {
+            last = earlier;
+        }
+    }
+    return last;
+}
+
+/// Charges the time in which the device was idle, up to the end of `enabler`, to what the device
+/// waited for then, and before that to what this waited for. Where that waited for nothing, or for
+/// a message that had not been sent, the operation that was `waiting` had waited for another one
+/// until then; -1: none was.
+void RankAccount::ChargeIdle(Span idle, int enabler, int waiting)
+{
+    const auto charge = [&idle](TimeNs from, TimeNs& part)
+    {
+        from = std::max(idle.begin, std::min(idle.end, from));
+        part += idle.end - from;
+        idle.end = from;
+    };
+    TimeNs segments = 0; // of the rank; they end before its idle time
     // Two operations that took no time may each seem to have let the other begin: the loop ends
     // after as many turns as there are operations.
-    size_t left = m_role.operations.size();
-    for (; enabler >= 0 && idle.end > idle.begin && left > 0; enabler = Enabler(enabler), --left)
+    for (size_t left = m_role.operations.size(); idle.end > idle.begin && left > 0; --left)
     {
+        if (enabler < 0 && waiting >= 0)
+        {
+            enabler = LastBefore(waiting, idle);
+        }
+        if (enabler < 0)
+        {
+            break;
+        }
         const StepOperation& operation = m_role.operations[enabler];
         const Span span = Of(enabler);
-        if (operation.kind != OperationKind::Segment)
+        charge(span.end, m_parts.scheduled);
+        if (operation.kind == OperationKind::Segment)
         {
-            const Span carried = Carried(enabler);
-            const bool message = operation.kind == OperationKind::Receive;
-            m_parts.exposed[operation.stream] += part(carried);
-            (message ? m_parts.scheduled : m_parts.wait) += part({span.begin, carried.begin});
+            charge(span.begin, segments);
         }
-        idle.end = std::max(idle.begin, std::min(idle.end, span.begin));
+        else
+        {
+            charge(Carried(enabler).begin, m_parts.exposed[operation.stream]);
+        }
+        const bool message = operation.kind == OperationKind::Receive;
+        const Span unsent = {std::max(idle.begin, span.begin), idle.end};
+        const int other = message && waiting >= 0 ? LastBefore(waiting, unsent) : -1;
+        if (other < 0)
+        {
+            charge(span.begin, message ? m_parts.scheduled : m_parts.wait);
+        }
+        enabler = other < 0 ? Enabler(enabler) : other;
     }
     m_parts.scheduled += idle.end - idle.begin;
 }
@@ -207,13 +247,13 @@ StepParts RankAccount::Account()
     TimeNs now = 0;
     for (const Segment& segment : Segments())
     {
-        ChargeIdle({now, segment.begin}, Enabler(segment.operation));
+        ChargeIdle({now, segment.begin}, Enabler(segment.operation), segment.operation);
         m_parts.segments[static_cast<size_t>(m_role.operations[segment.operation].label)] +=
             segment.end - segment.begin;
         now = segment.end;
     }
     const TimeNs finish = m_timing.finish[m_rank];
-    ChargeIdle({now, finish}, LastEnded(finish, static_cast<int>(m_role.operations.size())));
+    ChargeIdle({now, finish}, LastEnded(finish, static_cast<int>(m_role.operations.size())), -1);
     m_parts.wait += m_timing.total - finish;
     ChargeHidden();
     return m_parts;

@@ -1,13 +1,18 @@
-// The traffic of a step whose weights, gradients or optimizer states are sharded: each unit's
-// weights are gathered before they are used, and its gradients are reduced to the ranks that own
-// them. ZeRO (Rajbhandari et al., SC'20), FSDP (Zhao et al., VLDB'23) and hybrids of them and data
-// parallelism are such steps; they differ in what is gathered when, and in what waits for what.
+// The traffic of a step whose model is divided among workers. Weights, gradients or optimizer
+// states may be sharded: each unit's weights are gathered before they are used, and its gradients
+// are reduced to the workers that own them. ZeRO (Rajbhandari et al., SC'20), FSDP (Zhao et al.,
+// VLDB'23) and hybrids of them and data parallelism are such steps; they differ in what is gathered
+// when, and in what waits for what. Layers may be divided, too: tensor parallelism (Megatron-LM,
+// Shoeybi et al. 2019) sums activations within a pass, and pipeline parallelism (Narayanan et al.,
+// SC'21) has stages, which send activations and their gradients to each other.
 //
-// Times are nanoseconds by worker, or one for all workers; none is 0. Lists of collectives have one
-// for each group of workers; the groups of a list share no worker, and every worker is in one.
+// Times are nanoseconds by worker of a stage, or one for all of its workers; none is 0. Lists of
+// collectives have one for each group of workers; the groups of a list share no worker, and every
+// worker of the stage is in one.
 #pragma once
 
 #include "fabric/collective/collective.h"
+#include "pipeline-order.h"
 
 #include <cstdint>
 #include <vector>
@@ -26,8 +31,8 @@ struct ShardedUnit
     std::vector<TimeNs> unpack; ///< what the device does with gathered weights before their use
     std::vector<TimeNs> pack;   ///< what it does with gradients before their reduction
     std::vector<TimeNs> encode; ///< what it does to compress them after that
-    /// What travels before `reduce`: the lengths of its messages, or messages inside nodes. Empty:
-    /// nothing.
+    /// The lengths of messages, or messages inside nodes, which travel before `reduce`. Empty:
+    /// nothing travels.
     std::vector<CollectiveSpec> first;
     std::vector<TimeNs> between; ///< what the device does between these; empty: nothing
     /// Reduce-scatters, or all-reduces, of its gradients; or all-to-alls of messages to the owners.
@@ -35,6 +40,16 @@ struct ShardedUnit
     std::vector<TimeNs> sum; ///< what the device does with the messages that it owns
     /// All-reduces of a worker's part of the sum over the copies of the model. Empty: one copy.
     std::vector<CollectiveSpec> replicas;
+};
+
+/// TensorSums are sums of activations, or of their gradients, among the workers that divide the
+/// tensors of a segment. The device waits for each of them.
+struct TensorSums
+{
+    std::vector<CollectiveSpec> sum;
+    int forward = 0;   ///< how many a forward pass has
+    int recompute = 0; ///< how many belong to activations that are computed again
+    int backward = 0;
 };
 
 /// A ShardedSegment is a part of the forward pass that needs one unit, and what belongs to it in
@@ -45,6 +60,21 @@ struct ShardedSegment
     std::vector<TimeNs> forward;
     std::vector<TimeNs> recompute; ///< of activations that were not kept
     std::vector<TimeNs> backward;
+    /// The part of `backward` that computes gradients of weights, which nothing waits for.
+    std::vector<TimeNs> weights = {};
+    std::vector<TensorSums> sums = {};
+};
+
+/// A ShardedStage is the part of the model that some workers compute. Without pipeline parallelism
+/// there is one stage.
+struct ShardedStage
+{
+    std::vector<int> workers; ///< those of all stages are as many; empty: all, in their order
+    std::vector<ShardedUnit> units;
+    /// Its chunks, each with segments in the order of the forward pass. Chunk c of stage s is part
+    /// c S + s of the model, of S stages.
+    std::vector<std::vector<ShardedSegment>> chunks;
+    std::vector<TimeNs> update; ///< of the part that a worker owns
 };
 
 /// A GatherTime says when weights are gathered.
@@ -58,10 +88,14 @@ enum class GatherTime : uint8_t
 /// ShardedTraffic is all that such a step asks of devices and network.
 struct ShardedTraffic
 {
-    std::vector<ShardedUnit> units;
-    std::vector<ShardedSegment> segments; ///< in the order of the forward pass
-    std::vector<TimeNs> update;           ///< of the part that a worker owns
-    /// Collectives among all workers that the update waits for, after the reductions. Empty: none.
+    std::vector<ShardedStage> stages;
+    PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
+    /// What the worker at a place in one stage sends to that at the same place in the next stage
+    /// after a forward pass, and what comes back in the backward pass.
+    int64_t messageBytes = 0;
+    /// Collectives that the update of their members waits for, after the reductions: sums of what
+    /// two stages hold (tied weights), and announcements. Workers in none take no part.
+    std::vector<CollectiveSpec> tied;
     std::vector<CollectiveSpec> announcements;
     std::vector<TimeNs> announce; ///< what the device does before them
     int passes = 1;               ///< forward and backward passes, whose gradients add up
@@ -77,8 +111,8 @@ struct ShardedTraffic
     bool oneReduction = false;
     /// True: the device waits for each reduction.
     bool reductionsBlock = false;
-    /// True: each collective takes as long as it does alone on the network, from the time at which
-    /// its last member begins it. False: collectives share links.
+    /// True: each collective and message takes as long as it does alone on the network, from the
+    /// time at which its last member begins it. False: they share links.
     bool alone = false;
 };
 

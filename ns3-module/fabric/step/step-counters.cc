@@ -6,28 +6,28 @@
 namespace legacy::fabric
 {
 
-void Add(EngineCounters& sum, const EngineCounters& other)
+void Add(EngineCounters& sum, const EngineCounters& other, int64_t times)
 {
-    sum.events += other.events;
-    sum.packets += other.packets;
-    sum.flows += other.flows;
-    sum.retransmitTimeouts += other.retransmitTimeouts;
-    sum.rateFloors += other.rateFloors;
-    sum.roce.cnps += other.roce.cnps;
-    sum.roce.naks += other.roce.naks;
-    sum.roce.resent += other.roce.resent;
-    sum.roce.reordered += other.roce.reordered;
-    sum.roce.watchdogDrops += other.roce.watchdogDrops;
+    sum.events += times * other.events;
+    sum.packets += times * other.packets;
+    sum.flows += times * other.flows;
+    sum.retransmitTimeouts += times * other.retransmitTimeouts;
+    sum.rateFloors += times * other.rateFloors;
+    sum.roce.cnps += times * other.roce.cnps;
+    sum.roce.naks += times * other.roce.naks;
+    sum.roce.resent += times * other.roce.resent;
+    sum.roce.reordered += times * other.roce.reordered;
+    sum.roce.watchdogDrops += times * other.roce.watchdogDrops;
     sum.roce.maxHeadroom = std::max(sum.roce.maxHeadroom, other.roce.maxHeadroom);
     if (other.roce.maxBuffer > sum.roce.maxBuffer)
     {
         sum.roce.maxBuffer = other.roce.maxBuffer;
         sum.roce.bufferBytes = other.roce.bufferBytes;
     }
-    sum.skipped.bytes += other.skipped.bytes;
-    sum.skipped.skippedBytes += other.skipped.skippedBytes;
-    sum.skipped.checked += other.skipped.checked;
-    sum.skipped.difference += other.skipped.difference;
+    sum.skipped.bytes += times * other.skipped.bytes;
+    sum.skipped.skippedBytes += times * other.skipped.skippedBytes;
+    sum.skipped.checked += times * other.skipped.checked;
+    sum.skipped.difference += static_cast<double>(times) * other.skipped.difference;
     sum.skipped.largest = std::max(sum.skipped.largest, other.skipped.largest);
 }
 
@@ -67,19 +67,19 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
     return after;
 }
 
-void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step)
+void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step, int64_t times)
 {
     sums.resize(step.size());
     for (size_t i = 0; i < step.size(); ++i)
     {
-        sums[i].bytes += step[i].bytes;
-        sums[i].backgroundBytes += step[i].backgroundBytes;
-        sums[i].packets += step[i].packets;
-        sums[i].drops += step[i].drops;
-        sums[i].marks += step[i].marks;
-        sums[i].busy += step[i].busy;
-        sums[i].pauses += step[i].pauses;
-        sums[i].paused += step[i].paused;
+        sums[i].bytes += times * step[i].bytes;
+        sums[i].backgroundBytes += times * step[i].backgroundBytes;
+        sums[i].packets += times * step[i].packets;
+        sums[i].drops += times * step[i].drops;
+        sums[i].marks += times * step[i].marks;
+        sums[i].busy += times * step[i].busy;
+        sums[i].pauses += times * step[i].pauses;
+        sums[i].paused += times * step[i].paused;
         sums[i].pauseRoot = step[i].pauseRoot < 0 ? sums[i].pauseRoot : step[i].pauseRoot;
         sums[i].maxQueueBytes = std::max(sums[i].maxQueueBytes, step[i].maxQueueBytes);
         sums[i].peak = std::max(sums[i].peak, step[i].peak);

@@ -90,22 +90,30 @@ std::string SizesOf(const CollectiveSpec& spec)
     return std::to_string(spec.bytes[0]);
 }
 
+/// Returns ", issue 3 of shards" for an operation of a communicator.
+std::string IssueOf(const StepPlan& plan, const StepOperation& operation)
+{
+    return operation.communicator == kNoCommunicator
+               ? ""
+               : ", issue " + std::to_string(operation.issue) + " of " +
+                     plan.communicators[operation.communicator];
+}
+
 std::string WhatOf(const StepPlan& plan, const StepOperation& operation)
 {
+    const std::string time = operation.duration.empty() ? "0" : ListOf(operation.duration);
     switch (operation.kind)
     {
     case OperationKind::Segment:
-        return std::string(" ") + ToString(operation.label) + " of " +
-               (operation.duration.empty() ? "0" : ListOf(operation.duration)) + " ns";
+        return std::string(" ") + ToString(operation.label) + " of " + time + " ns";
     case OperationKind::Collective:
-        return " " + ListOf(operation.collective) +
-               (operation.communicator == kNoCommunicator
-                    ? ""
-                    : ", issue " + std::to_string(operation.issue) + " of " +
-                          plan.communicators[operation.communicator]);
+        return " " + ListOf(operation.collective) + IssueOf(plan, operation);
+    case OperationKind::Transfer:
+        return " of " + time + " ns" + IssueOf(plan, operation);
     case OperationKind::Send:
         return " of " + std::to_string(operation.bytes) + " B to " + ListOf(operation.peer) +
-               ", tag " + std::to_string(operation.tag);
+               ", tag " + std::to_string(operation.tag) +
+               (operation.duration.empty() ? "" : ", in " + time + " ns");
     case OperationKind::Receive:
         return " from " + ListOf(operation.peer) + ", tag " + std::to_string(operation.tag);
     case OperationKind::Barrier:
@@ -125,7 +133,7 @@ const char* ToString(SegmentLabel label)
 
 const char* ToString(OperationKind kind)
 {
-    constexpr const char* kNames[] = {"segment", "collective", "send", "receive", "barrier"};
+    constexpr const char* kNames[] = {"segment", "collective", "send", "receive", "transfer", "barrier"};
     return kNames[static_cast<size_t>(kind)];
 }
 

@@ -46,8 +46,9 @@ enum class OperationKind : uint8_t
     Segment, ///< compute on the rank's device
     Collective,
     Send,    ///< a message to another rank
-    Receive, ///< that message, there
-    Barrier, ///< a point of no duration, which joins operations of its rank or waits for a time
+    Receive,  ///< that message, there
+    Transfer, ///< something that takes a stream a given time, and needs no other rank
+    Barrier,  ///< a point of no duration, which joins operations of its rank or waits for a time
 };
 
 /// Return the names: "compute", "encode", ...; "segment", "collective", ...
@@ -70,10 +71,12 @@ struct StepOperation
     std::vector<TimeNs> earliest;
 
     SegmentLabel label = SegmentLabel::Compute;
-    std::vector<TimeNs> duration; ///< of a segment alone on the device, by rank; empty: 0
+    /// Of a segment alone on the device, or of a transfer, by rank; empty: 0. A send that has one
+    /// arrives after that time, whatever else the network carries.
+    std::vector<TimeNs> duration;
 
     std::vector<int> collective;        ///< index of StepPlan::collectives, by rank
-    int communicator = kNoCommunicator; ///< index of StepPlan::communicators
+    int communicator = kNoCommunicator; ///< of a collective or transfer; index of communicators
     int issue = 0;                      ///< its place in the communicator's order at this rank
 
     std::vector<int> peer; ///< rank at the other end of a message, by rank
@@ -91,7 +94,7 @@ struct StepRole
 /// A StepStream is a queue of each rank.
 struct StepStream
 {
-    std::string name; ///< "compute", "gather", "reduce", "replica", "tensor", "pipe", "expert", ...
+    std::string name; ///< "compute", "gather", "reduce", "replica", "tensor", "pipe", ...
     /// True: operations run one after the other, in the order of the list, as in CUDA. False: any
     /// number of them run at once, and segments take turns on the device.
     bool ordered = true;
@@ -120,6 +123,14 @@ template <typename T>
 T ByRank(const std::vector<T>& values, int position, T none)
 {
     return values.empty() ? none : values[values.size() == 1 ? 0 : position];
+}
+
+/// Returns whether an operation keeps the order of a communicator.
+inline bool HasCommunicator(const StepOperation& operation)
+{
+    return (operation.kind == OperationKind::Collective ||
+            operation.kind == OperationKind::Transfer) &&
+           operation.communicator != kNoCommunicator;
 }
 
 /// Throws Error, with role and operation, on lists of the wrong length, indices out of range,

@@ -1,5 +1,4 @@
-#include "build-sharded.h"
-#include "check-traffic.h"
+#include "alone-steps.h"
 #include "step.h"
 
 #include "base/error.h"
@@ -27,20 +26,18 @@ StepSimulator::Digest DigestOf(const std::string& canonical)
     return digest;
 }
 
-/// Returns the worker that is a collective's i-th member.
-int WorkerOf(const CollectiveSpec& spec, size_t i)
-{
-    return spec.members.empty() ? static_cast<int>(i) : spec.members[i];
-}
-
 } // namespace
 
 StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request, bool memoise)
     : m_factory(std::move(factory)),
       m_request(request),
-      m_memoise(memoise)
+      m_memoise(memoise),
+      m_alone(std::make_unique<AloneSteps>())
 {
 }
+
+StepSimulator::~StepSimulator() = default;
+StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
 
 const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start)
 {
@@ -70,59 +67,8 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     return m_memory[key] = m_last;
 }
 
-/// Times the step of a sharded unit that gathers once and computes nothing, so that its only
-/// collectives are `groups`; workers that are in none have one of their own.
-const StepSimulator::AloneTiming&
-StepSimulator::TimeAlone(const EngineRequest& request,
-                         const std::vector<CollectiveSpec>& groups,
-                         int workers,
-                         TimeNs start)
-{
-    std::string key;
-    for (const CollectiveSpec& spec : groups)
-    {
-        AppendCanonical(key, spec);
-    }
-    const auto [entry, added] = m_alone.try_emplace(key);
-    AloneTiming& alone = entry->second;
-    if (!added)
-    {
-        return alone;
-    }
-    StepTraffic traffic;
-    traffic.workers = workers;
-    ShardedTraffic& step = traffic.sharded.emplace();
-    step.segments.emplace_back();
-    ShardedUnit& unit = step.units.emplace_back();
-    unit.kept = true;
-    unit.gather = groups;
-    std::vector<bool> takesPart(workers, false);
-    for (const CollectiveSpec& spec : groups)
-    {
-        for (size_t i = 0; i < spec.bytes.size(); ++i)
-        {
-            takesPart[WorkerOf(spec, i)] = true;
-        }
-    }
-    for (int worker = 0; worker < workers; ++worker)
-    {
-        if (!takesPart[worker])
-        {
-            CollectiveSpec none;
-            none.bytes = {0};
-            none.members = {worker};
-            unit.gather.push_back(none);
-        }
-    }
-    const std::unique_ptr<Engine> engine = m_factory(request);
-    const StepTiming timing = Run(*engine, traffic, start);
-    alone.finish = timing.finish;
-    alone.counters = timing.counters;
-    alone.links = timing.links;
-    return alone;
-}
-
-StepTiming StepSimulator::RunAlone(Engine& engine,
+/// Times a step whose collectives take as long as they do alone.
+StepTiming StepSimulator::RunAlone(const Engine& engine,
                                    const EngineRequest& request,
                                    const StepTraffic& traffic,
                                    TimeNs start)
@@ -131,54 +77,14 @@ StepTiming StepSimulator::RunAlone(Engine& engine,
     {
         throw Error("step: collectives that are timed alone cannot share links with background");
     }
-    // What one step has drawn, or a time has changed, says nothing about the next step.
+    // Times that were drawn in one step, or that a time has changed, do not hold in the next one.
     if (!m_memoise || engine.Random() || engine.DependsOnTime())
     {
-        m_alone.clear();
+        m_alone->Forget();
     }
-    StepTraffic timed = traffic;
-    const auto time = [&](std::vector<CollectiveSpec>& groups)
-    {
-        if (groups.empty())
-        {
-            return;
-        }
-        const AloneTiming& alone = TimeAlone(request, groups, traffic.workers, start);
-        for (CollectiveSpec& spec : groups)
-        {
-            for (size_t i = 0; i < spec.bytes.size(); ++i)
-            {
-                spec.times.push_back(alone.finish[WorkerOf(spec, i)]);
-            }
-        }
-    };
-    for (ShardedUnit& unit : timed.sharded->units)
-    {
-        for (auto* groups :
-             {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas})
-        {
-            time(*groups);
-        }
-    }
-    time(timed.sharded->announcements);
-    StepTiming timing = Run(engine, timed, start);
-    const StepPlan plan = BuildSharded(traffic);
-    for (const StepOperation& operation : plan.roles[0].operations)
-    {
-        if (operation.kind != OperationKind::Collective)
-        {
-            continue;
-        }
-        // The groups of an operation follow each other.
-        const auto [first, last] =
-            std::minmax_element(operation.collective.begin(), operation.collective.end());
-        const std::vector<CollectiveSpec> groups(plan.collectives.begin() + *first,
-                                                 plan.collectives.begin() + *last + 1);
-        const AloneTiming& alone = TimeAlone(request, groups, traffic.workers, start);
-        Add(timing.counters, alone.counters);
-        Add(timing.links, alone.links);
-    }
-    return timing;
+    return m_alone->Time(traffic,
+                         [&](const StepTraffic& collectives)
+                         { return Run(*m_factory(request), collectives, start); });
 }
 
 StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs scheduleTime) const

@@ -195,6 +195,56 @@ void AppendGroups(std::string& text, const std::vector<CollectiveSpec>& groups)
     }
 }
 
+void AppendUnit(std::string& text, const ShardedUnit& unit)
+{
+    AppendCanonical(text, {unit.kept ? 1 : 0});
+    for (const auto* groups :
+         {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas})
+    {
+        AppendGroups(text, *groups);
+    }
+    for (const auto* times : {&unit.unpack, &unit.pack, &unit.encode, &unit.between, &unit.sum})
+    {
+        AppendCanonical(text, *times);
+    }
+}
+
+void AppendSegment(std::string& text, const ShardedSegment& segment)
+{
+    AppendCanonical(text, {segment.unit, static_cast<int64_t>(segment.sums.size())});
+    for (const auto* times :
+         {&segment.forward, &segment.recompute, &segment.backward, &segment.weights})
+    {
+        AppendCanonical(text, *times);
+    }
+    for (const TensorSums& sums : segment.sums)
+    {
+        AppendGroups(text, sums.sum);
+        AppendCanonical(text, {sums.forward, sums.recompute, sums.backward});
+    }
+}
+
+void AppendStage(std::string& text, const ShardedStage& stage)
+{
+    AppendCanonical(text,
+                    {static_cast<int64_t>(stage.units.size()),
+                     static_cast<int64_t>(stage.chunks.size())});
+    AppendCanonical(text, {stage.workers.begin(), stage.workers.end()});
+    for (const ShardedUnit& unit : stage.units)
+    {
+        AppendUnit(text, unit);
+    }
+    for (const std::vector<ShardedSegment>& chunk : stage.chunks)
+    {
+        AppendCanonical(text, {static_cast<int64_t>(chunk.size())});
+        for (const ShardedSegment& segment : chunk)
+        {
+            AppendSegment(text, segment);
+        }
+    }
+    AppendCanonical(text, stage.update);
+}
+
 void AppendSharded(std::string& text, const ShardedTraffic& step)
 {
     AppendCanonical(text,
@@ -207,30 +257,14 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
                      step.oneReduction ? 1 : 0,
                      step.reductionsBlock ? 1 : 0,
                      step.alone ? 1 : 0,
-                     static_cast<int64_t>(step.units.size()),
-                     static_cast<int64_t>(step.segments.size())});
-    for (const ShardedUnit& unit : step.units)
+                     static_cast<int64_t>(step.schedule),
+                     step.messageBytes,
+                     static_cast<int64_t>(step.stages.size())});
+    for (const ShardedStage& stage : step.stages)
     {
-        AppendCanonical(text, {unit.kept ? 1 : 0});
-        for (const auto* groups :
-             {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas})
-        {
-            AppendGroups(text, *groups);
-        }
-        AppendCanonical(text, unit.unpack);
-        AppendCanonical(text, unit.pack);
-        AppendCanonical(text, unit.encode);
-        AppendCanonical(text, unit.between);
-        AppendCanonical(text, unit.sum);
+        AppendStage(text, stage);
     }
-    for (const ShardedSegment& segment : step.segments)
-    {
-        AppendCanonical(text, {segment.unit});
-        AppendCanonical(text, segment.forward);
-        AppendCanonical(text, segment.recompute);
-        AppendCanonical(text, segment.backward);
-    }
-    AppendCanonical(text, step.update);
+    AppendGroups(text, step.tied);
     AppendGroups(text, step.announcements);
     AppendCanonical(text, step.announce);
 }

@@ -107,7 +107,14 @@ StepTiming TimingOf(const DdpPlan& ddp, const StepPlan& plan, const PlanTiming& 
     return timing;
 }
 
-/// Returns the times of a sharded step's plan.
+/// Returns the plan of any step; only that of buckets lists their operations.
+DdpPlan PlanOf(const StepTraffic& traffic)
+{
+    return traffic.sharded ? DdpPlan{BuildSharded(traffic), {}} : BuildDdp(traffic);
+}
+
+} // namespace
+
 StepTiming ShardedTimingOf(const StepPlan& plan, const PlanTiming& times)
 {
     StepTiming timing;
@@ -122,30 +129,26 @@ StepTiming ShardedTimingOf(const StepPlan& plan, const PlanTiming& times)
     return timing;
 }
 
-/// Returns the plan of any step; only that of buckets lists their operations.
-DdpPlan PlanOf(const StepTraffic& traffic)
-{
-    return traffic.sharded ? DdpPlan{BuildSharded(traffic), {}} : BuildDdp(traffic);
-}
-
-} // namespace
-
 void ForEachCollective(const StepTraffic& traffic,
-                       const std::function<void(const CollectiveSpec& spec)>& use)
+                       const std::function<void(const CollectiveSpec& spec, int64_t times)>& use)
 {
     if (traffic.sharded)
     {
-        for (const CollectiveSpec& spec : BuildSharded(traffic).collectives)
-        {
-            use(spec);
-        }
+        ForEachUse(traffic,
+                   [&](const CollectiveGroups& groups, int64_t times)
+                   {
+                       for (const CollectiveSpec& spec : groups)
+                       {
+                           use(spec, times);
+                       }
+                   });
         return;
     }
     for (const BucketTraffic& bucket : traffic.buckets)
     {
         for (const CallTraffic& call : bucket.calls)
         {
-            use(call.collective);
+            use(call.collective, 1);
         }
     }
 }

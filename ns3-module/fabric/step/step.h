@@ -95,16 +95,23 @@ struct StepTiming
 EngineCounters Difference(EngineCounters after, const EngineCounters& before);
 std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
                                      const std::vector<LinkCounters>& before);
-/// Adds the counters of a step to sums of earlier ones, link by link. Empty sums take them over;
-/// queues and peaks are the largest of all.
-void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step);
+/// Adds the counters of a step, which ran `times` times, to sums of earlier ones, link by link.
+/// Empty sums take them over; queues and peaks are the largest of all.
+void Add(std::vector<LinkCounters>& sums,
+         const std::vector<LinkCounters>& step,
+         int64_t times = 1);
 /// Adds the counters of a simulation; buffers and headroom are the largest of all.
-void Add(EngineCounters& sum, const EngineCounters& other);
+void Add(EngineCounters& sum, const EngineCounters& other, int64_t times = 1);
 
-/// Calls `use` with each collective that a step runs, in the order of issue.
+/// Calls `use` with each collective of a step, and how often it runs. The messages between stages
+/// are broadcasts to one member.
 void ForEachCollective(const StepTraffic& traffic,
-                       const std::function<void(const CollectiveSpec& spec)>& use);
+                       const std::function<void(const CollectiveSpec& spec, int64_t times)>& use);
 
+/// Returns the times of a sharded step's plan. The caller fills counters and links.
+StepTiming ShardedTimingOf(const StepPlan& plan, const PlanTiming& times);
+
+class AloneSteps;
 struct DdpPlan;
 
 /// A StepGraph is the step as a flow graph for any engine: the graph of its plan (build-ddp.h,
@@ -138,6 +145,8 @@ class StepSimulator
 {
   public:
     StepSimulator(EngineFactory factory, const EngineRequest& request, bool memoise = true);
+    ~StepSimulator();
+    StepSimulator(StepSimulator&&) noexcept;
 
     /// Returns the timing of a step, valid until the next call. `step` keys the draws of random
     /// engines. The step begins at `start` of the rates and failures that change over time.
@@ -167,30 +176,18 @@ class StepSimulator
     void Load(State state);
 
   private:
-    /// What the groups of a collective take alone on the network, and what they count.
-    struct AloneTiming
-    {
-        std::vector<TimeNs> finish; ///< by worker
-        EngineCounters counters;
-        std::vector<LinkCounters> links;
-    };
-
     StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
-    StepTiming RunAlone(Engine& engine,
+    StepTiming RunAlone(const Engine& engine,
                         const EngineRequest& request,
                         const StepTraffic& traffic,
                         TimeNs start);
-    const AloneTiming& TimeAlone(const EngineRequest& request,
-                                 const std::vector<CollectiveSpec>& groups,
-                                 int workers,
-                                 TimeNs start);
     static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;
     EngineRequest m_request;
     bool m_memoise;
     std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
-    std::map<std::string, AloneTiming> m_alone; ///< by canonical groups
+    std::unique_ptr<AloneSteps> m_alone;
     std::set<Digest> m_known;                   ///< steps of a loaded state
     StepTiming m_last;
     int64_t m_fresh = 0;

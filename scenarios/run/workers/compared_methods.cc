@@ -152,7 +152,7 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSource(const Method& method, ui
 
 std::unique_ptr<StepSource> ComparedMethods::SourceWith(BuiltMethod built, const Method& method,
                                                         uint64_t seed) {
-  const int workers = scenario_.workers;
+  const int workers = DataWorkers(scenario_);
   const TrainingOptions options =
       OptionsOf(scenario_, method, seed, workers, *built.scheme, processes_);
   const auto make = [&] { return sources_->Make(options, method, std::move(built)); };
@@ -170,7 +170,7 @@ std::unique_ptr<StepSource> ComparedMethods::MakeSharedSource(const Method& meth
     further.push_back({std::move(other.scheme), std::move(other.policy)});
   }
   auto all = std::make_unique<NetworksPolicy>(std::move(built.policy), *built.scheme,
-                                              std::move(further), scenario_.workers);
+                                              std::move(further), DataWorkers(scenario_));
   *policy = all.get();
   built.policy = std::move(all);
   return SourceWith(std::move(built), method, seed);

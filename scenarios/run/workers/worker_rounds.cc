@@ -24,7 +24,7 @@ WorkerRounds::WorkerRounds(Parts parts)
     : parts_(std::move(parts)),
       layers_(parts_.source->Layers()),
       row_{parts_.piece.method->name, parts_.piece.seed, parts_.scenario.steps,
-           parts_.scenario.workers},
+           DataWorkers(parts_.scenario)},
       stats_(parts_.source->Units().size()),
       gradients_(parts_.scenario, parts_.piece, *parts_.source, parts_.directory),
       timed_(parts_.piece.networks, parts_.progress, row_.method, row_.seed, parts_.source->Costs(),

@@ -28,13 +28,15 @@ StepTraffic Step(int units, TimeNs gather, TimeNs reduction) {
   traffic.workers = 2;
   ShardedTraffic& step = traffic.sharded.emplace();
   step.oneReduction = true;
+  ShardedStage& stage = step.stages.emplace_back();
+  stage.chunks.emplace_back();
   for (int u = 0; u < units; ++u) {
-    ShardedUnit& unit = step.units.emplace_back();
+    ShardedUnit& unit = stage.units.emplace_back();
     unit.gather = {Timed(CollectiveAlgorithm::RingAllGather, gather)};
     unit.reduce = {Timed(CollectiveAlgorithm::RingReduceScatter, reduction)};
-    step.segments.push_back({u, {kForward}, {}, {kBackward}});
+    stage.chunks[0].push_back({u, {kForward}, {}, {kBackward}});
   }
-  step.update = {kUpdate};
+  stage.update = {kUpdate};
   return traffic;
 }
 
@@ -44,14 +46,16 @@ PlanTiming Time(const StepTraffic& traffic) { return Star(2).Time(BuildSharded(t
 TEST(ShardedStep, OfARootAndTwoBlocks) {
   StepTraffic traffic = Step(3, 100, 200);
   ShardedTraffic& step = *traffic.sharded;
-  step.segments.push_back({0, {10}, {}, {20}});
-  step.segments[1].recompute = {kForward};
-  step.units[0].kept = true;
+  step.stages[0].chunks[0].push_back({0, {10}, {}, {20}});
+  step.stages[0].chunks[0][1].recompute = {kForward};
+  step.stages[0].units[0].kept = true;
   EXPECT_EQ(ToText(BuildSharded(traffic)), R"(2 ranks
 stream compute
 stream gather
 stream reduce
 stream replica
+stream tensor
+stream pipe, any order
 collective 0: ring-allgather of 1000 B among all
 collective 1: ring-allgather of 1000 B among all
 collective 2: ring-allgather of 1000 B among all
@@ -96,13 +100,13 @@ role 0: ranks 0-1
 TEST(ShardedStep, OfMessagesToOwners) {
   StepTraffic traffic = Step(2, 100, 200);
   ShardedTraffic& step = *traffic.sharded;
-  for (ShardedUnit& unit : step.units) {
+  for (ShardedUnit& unit : step.stages[0].units) {
     unit.gather.clear();
     unit.encode = {40};
     unit.sum = {60};
     unit.replicas = {Timed(CollectiveAlgorithm::RingAllReduce, 30)};
   }
-  step.units[1].first = {Timed(CollectiveAlgorithm::AllToAll, 5)};
+  step.stages[0].units[1].first = {Timed(CollectiveAlgorithm::AllToAll, 5)};
   step.announcements = {Timed(CollectiveAlgorithm::Broadcast, 7)};
   step.announce = {3};
   const auto names = [&] {
@@ -113,24 +117,24 @@ TEST(ShardedStep, OfMessagesToOwners) {
   };
   EXPECT_EQ(names(),
             "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) backward(0) "
-            "sum(1) AR(1) pack(0) encode(0) RS(0) sum(0) AR(0) announce announcement(0) update ");
+            "sum(1) AR(1) pack(0) encode(0) RS(0) sum(0) AR(0) announce announcement update ");
   // 205 ns of transfers hide behind the backward pass of unit 0.
   EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + kBackward + 60 + 40 + 200 + 60 +
                                      std::max(30, 3 + 7) + kUpdate);
   // What is exchanged inside nodes is compressed again: the device waits for it.
-  step.units[1].between = {15};
+  step.stages[0].units[1].between = {15};
   EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + 5 + 15 + kBackward + 60 + 40 +
                                      200 + 60 + std::max(30, 3 + 7) + kUpdate);
-  step.units[1].between.clear();
+  step.stages[0].units[1].between.clear();
   step.oneReduction = false;
   EXPECT_EQ(names(),
             "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) backward(0) "
-            "pack(0) encode(0) RS(0) sum(1) AR(1) sum(0) AR(0) announce announcement(0) update ");
+            "pack(0) encode(0) RS(0) sum(1) AR(1) sum(0) AR(0) announce announcement update ");
   step.reductionsBlock = true;
   EXPECT_EQ(names(),
             "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) wait(1) sum(1) "
             "AR(1) backward(0) pack(0) encode(0) RS(0) wait(0) sum(0) AR(0) announce "
-            "announcement(0) update ");
+            "announcement update ");
 }
 
 // Gathers that take longer than the device computes follow each other, and shorter ones hide.
@@ -175,13 +179,13 @@ TEST(ShardedStep, WithoutPrefetchEachGatherIsExposed) {
 TEST(ShardedStep, WeightsThatStayAreGatheredOnce) {
   const auto gathers = [](GatherTime when, bool kept, int passes) {
     StepTraffic traffic = Step(3, 100, 200);
-    for (ShardedUnit& unit : traffic.sharded->units) unit.kept = kept;
+    for (ShardedUnit& unit : traffic.sharded->stages[0].units) unit.kept = kept;
     traffic.sharded->gathers = when;
     traffic.sharded->passes = passes;
     traffic.sharded->reducesEach = false;
     int count = 0;
-    ForEachCollective(traffic, [&](const CollectiveSpec& spec) {
-      count += spec.algorithm == CollectiveAlgorithm::RingAllGather;
+    ForEachCollective(traffic, [&](const CollectiveSpec& spec, int64_t times) {
+      if (spec.algorithm == CollectiveAlgorithm::RingAllGather) count += static_cast<int>(times);
     });
     EXPECT_EQ(PlanGraph(BuildSharded(traffic)).Plan().collectives.size(), count + 3u)
         << "one reduction for each unit";
@@ -210,7 +214,7 @@ TEST(ShardedStep, TheDeviceMayWaitForEachReduction) {
 // Sums over copies run beside the next gather and reduction, in a communicator of their own.
 TEST(ShardedStep, SumsOverCopies) {
   StepTraffic traffic = Step(2, 100, 200);
-  for (ShardedUnit& unit : traffic.sharded->units) {
+  for (ShardedUnit& unit : traffic.sharded->stages[0].units) {
     unit.replicas = {Timed(CollectiveAlgorithm::RingAllReduce, 500)};
   }
   const StepPlan plan = BuildSharded(traffic);
@@ -226,12 +230,12 @@ TEST(ShardedStep, SumsOverCopies) {
 TEST(ShardedStep, GroupsOfWorkers) {
   StepTraffic traffic;
   traffic.workers = 4;
-  ShardedTraffic& step = traffic.sharded.emplace();
-  step.segments = {{0, {kForward}, {}, {10, 20, 30, 40}}};
+  ShardedStage& stage = traffic.sharded.emplace().stages.emplace_back();
+  stage.chunks = {{{0, {kForward}, {}, {10, 20, 30, 40}}}};
   const auto pair = [](int a, int b) {
     return Spec(CollectiveAlgorithm::RingAllGather, {500, 500}, {a, b});
   };
-  ShardedUnit& unit = step.units.emplace_back();
+  ShardedUnit& unit = stage.units.emplace_back();
   unit.gather = {pair(0, 2), pair(1, 3)};
   unit.kept = true;
   Star star(4);
@@ -245,7 +249,7 @@ TEST(ShardedStep, GroupsOfWorkers) {
 // Where nothing shares a link, a step with collectives that were timed alone takes the same time.
 TEST(ShardedStep, CollectivesTimedAloneTakeAsLongAsTogether) {
   StepTraffic traffic = Step(4, 0, 0);
-  for (ShardedUnit& unit : traffic.sharded->units) {
+  for (ShardedUnit& unit : traffic.sharded->stages[0].units) {
     unit.gather[0].times.clear();
     unit.reduce[0].times.clear();
   }
@@ -266,7 +270,7 @@ TEST(ShardedStep, CollectivesTimedAloneTakeAsLongAsTogether) {
 
 TEST(ShardedStep, PartsAddUpWhereWorkersDiffer) {
   StepTraffic traffic = Step(5, 150, 80);
-  for (ShardedSegment& segment : traffic.sharded->segments) segment.forward = {100, 260};
+  for (ShardedSegment& segment : traffic.sharded->stages[0].chunks[0]) segment.forward = {100, 260};
   const StepPlan plan = BuildSharded(traffic);
   const PlanTiming timing = Star(2).Time(plan);
   for (const StepParts& parts : PartsOf(plan, timing)) EXPECT_EQ(parts.Total(), timing.total);
@@ -277,18 +281,18 @@ TEST(ShardedStep, CanonicalTextSeesEveryField) {
   std::set<std::string> seen{Step(2, 100, 200).Canonical()};
   const auto is_new = [&](const auto& change) {
     StepTraffic traffic = Step(2, 100, 200);
-    change(*traffic.sharded, traffic.sharded->units[1]);
+    change(*traffic.sharded, traffic.sharded->stages[0].units[1]);
     return seen.insert(traffic.Canonical()).second;
   };
   using Traffic = ShardedTraffic;
   using Unit = ShardedUnit;
   EXPECT_FALSE(is_new([](Traffic&, Unit&) {}));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.units.pop_back(); }));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].unit = 1; }));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].forward = {1}; }));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].recompute = {1}; }));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.segments[0].backward = {1}; }));
-  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.update = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].units.pop_back(); }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].chunks[0][0].unit = 1; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].chunks[0][0].forward = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].chunks[0][0].recompute = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].chunks[0][0].backward = {1}; }));
+  EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.stages[0].update = {1}; }));
   EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.passes = 2; }));
   EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.reducesEach = false; }));
   EXPECT_TRUE(is_new([](Traffic& s, Unit&) { s.gathers = GatherTime::StepEnd; }));
@@ -312,19 +316,19 @@ TEST(ShardedStep, RefusesWhatIsNoStep) {
     spoil(*traffic.sharded);
     return MessageOf([&] { BuildSharded(traffic); });
   };
-  EXPECT_EQ(message([](ShardedTraffic& s) { s.segments[1].unit = 2; }),
+  EXPECT_EQ(message([](ShardedTraffic& s) { s.stages[0].chunks[0][1].unit = 2; }),
             "sharded step: segment 1: unit: got '2'; allowed: 0 to 1");
-  EXPECT_EQ(message([](ShardedTraffic& s) { s.segments.pop_back(); }),
+  EXPECT_EQ(message([](ShardedTraffic& s) { s.stages[0].chunks[0].pop_back(); }),
             "sharded step: unit 1: got 'no segment'; allowed: one that uses it");
   EXPECT_EQ(message([](ShardedTraffic& s) {
-              s.segments[0].forward = {1, 2, 3};
+              s.stages[0].chunks[0][0].forward = {1, 2, 3};
             }),
             "sharded step: segment 0: forward: got '3 times'; allowed: one for each of 2 workers, "
             "or one for all");
-  EXPECT_EQ(message([](ShardedTraffic& s) { s.update = {-1}; }),
+  EXPECT_EQ(message([](ShardedTraffic& s) { s.stages[0].update = {-1}; }),
             "sharded step: update: got '-1 ns'; allowed: 0 ns or more");
   EXPECT_EQ(message([](ShardedTraffic& s) {
-              s.units[1].reduce[0].members = {1, 1};
+              s.stages[0].units[1].reduce[0].members = {1, 1};
             }),
             "sharded step: unit 1: reduce: got 'worker 1 in group 0'; allowed: workers 0 to 1, "
             "each once");

@@ -360,7 +360,7 @@ TEST(Sharding, RefusesWhatHasNoMeaning) {
             std::string::npos);
   EXPECT_NE(complaint("none", "clock.prefetch", "2").find("clock.sharding: got 'none'"),
             std::string::npos);
-  EXPECT_NE(complaint("fsdp", "network.aggregation", "parameter-server").find("own shards"),
+  EXPECT_NE(complaint("fsdp", "network.aggregation", "parameter-server").find("own parts of the model"),
             std::string::npos);
   EXPECT_NE(complaint("fsdp", "network.sync", "backup:k=1").find("barrier with clock.sharding"),
             std::string::npos);

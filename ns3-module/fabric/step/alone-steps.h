@@ -1,0 +1,49 @@
+// Steps whose collectives and messages take as long as they do alone on the network.
+#pragma once
+
+#include "build-sharded.h"
+#include "step.h"
+
+#include <array>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace legacy::fabric
+{
+
+/// AloneSteps simulate each collective of such steps once by itself, and then the steps without a
+/// network. Where all workers of a stage compute equally long, one of each stage is simulated, and
+/// a collective ends for all of its workers when it ends for the last one.
+class AloneSteps
+{
+  public:
+    /// A TimeStep simulates a step on the network, whose collectives share links.
+    using TimeStep = std::function<StepTiming(const StepTraffic& traffic)>;
+
+    /// Returns the timing of a step.
+    StepTiming Time(const StepTraffic& traffic, const TimeStep& time);
+    /// Forgets what collectives take.
+    void Forget();
+
+  private:
+    /// Timed has the times of all that travels in a step.
+    struct Timed
+    {
+        AloneTimes times;
+        std::map<const CollectiveGroups*, const StepTiming*> collectives;
+        std::vector<std::array<const StepTiming*, 2>> messages; ///< null: there are none
+    };
+
+    Timed TimeAll(const StepTraffic& traffic, const TimeStep& time);
+    const StepTiming& TimeAlone(const CollectiveGroups& groups, int workers, const TimeStep& time);
+
+    std::map<std::string, StepTiming> m_alone; ///< by canonical groups
+};
+
+/// Returns the times of a plan in which nothing needs the network. Throws Error on a plan that
+/// sends something.
+PlanTiming TimeWithoutNetwork(const StepPlan& plan);
+
+} // namespace legacy::fabric

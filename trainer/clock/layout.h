@@ -1,0 +1,66 @@
+// A layout says how the ranks of a training divide a model besides sharding it: tensor parallelism
+// divides tensors among ranks of a node (Megatron-LM, Shoeybi et al. 2019), and pipeline
+// parallelism divides layers into stages (Narayanan et al., SC'21). What is left is data
+// parallelism. docs/parallel.md has the rules and their sources.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ns3-module/fabric/collective/collective.h"
+#include "ns3-module/fabric/step/pipeline-order.h"
+#include "trainer/clock/operation_cost.h"
+
+namespace legacy {
+
+// A ParallelLayout is the value of the option. Ranks are numbered as Megatron-LM does: those of a
+// tensor follow each other, then those of data parallelism, and stages are outermost.
+struct ParallelLayout {
+  int tensor = 1;
+  int pipeline = 1;
+  // True: what tensor parallelism does not divide is divided by positions, so that no rank has all
+  // activations (Korthikanti et al. 2022).
+  bool sequence = true;
+
+  bool Divides() const { return tensor * pipeline > 1; }
+};
+
+// Parses "none", or a list such as "tp=8,pp=4,sequence=off". Throws Error naming `key`.
+ParallelLayout ParseParallel(const std::string& text, const std::string& key);
+
+// A StageOrder is the order in which stages compute, and how many chunks each of them has.
+struct StageOrder {
+  fabric::PipelineSchedule schedule = fabric::PipelineSchedule::OneForwardOneBackward;
+  int chunks = 1;
+};
+
+// Parses "1f1b", "interleaved:V", "gpipe" or "zb-h1". Throws Error naming `key`.
+StageOrder ParseStageOrder(const std::string& text, const std::string& key);
+
+// Returns the data-parallel ranks among all. Throws Error where the layout does not divide them.
+int DataRanks(const ParallelLayout& layout, int ranks);
+
+// Returns the ranks of a stage, in order.
+std::vector<int> RanksOfStage(const ParallelLayout& layout, int ranks, int stage);
+
+// Returns the collectives among data-parallel ranks 0, 1, ... as those among the ranks of a stage:
+// one of each for each part of its tensors. The same list where the layout divides nothing.
+std::vector<fabric::CollectiveSpec> InStage(const ParallelLayout& layout, int ranks, int stage,
+                                            std::vector<fabric::CollectiveSpec> groups);
+
+// Returns the groups of ranks that divide the tensors of a stage.
+std::vector<std::vector<int>> TensorGroups(const ParallelLayout& layout, int ranks, int stage);
+
+// An OperationRange is operations [first, last) of a model.
+using OperationRange = std::pair<size_t, size_t>;
+
+// Returns the operations of each chunk of each stage: [stage][chunk]. Blocks are divided evenly;
+// what is before them is the first stage's, and what is behind them the last one's. Throws Error
+// where there are fewer blocks than parts.
+std::vector<std::vector<OperationRange>> CutIntoStages(const ParallelLayout& layout,
+                                                       const StageOrder& order,
+                                                       std::span<const OperationCost> operations);
+
+}  // namespace legacy
