@@ -8,7 +8,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/one_step.h"
@@ -40,7 +40,7 @@ Scenario ShapeOn(const std::string& shape, int workers, const std::string& shard
   return scenario;
 }
 
-// How often a unit's weights are gathered, and what of it.
+// Counted has the elements that the collectives of a step carry.
 struct Counted {
   double gathered = 0;  // elements, with padding
   double reduced = 0;
