@@ -106,7 +106,7 @@ std::vector<WeightWork> WeightCodec::WorkOf(std::span<const Unit> layers) const 
       work.slices.bytes.push_back(codec.MessageBytes(slices[s], parameter_).value());
       if (s == 0) {
         AddWork(codec.EncodeWork(slices[s].numel, ContextOf(slices[s], s, 0)), work.encode);
-        // The difference before, as one pass over weights and what is known of them.
+        // The difference is one pass before, over weights and what is known of them.
         if (differences_) AddWork({"mean", slices[s].numel}, work.encode);
       }
       JoinWork(codec.DecodeWork(slices[s].numel, parameter_), work.decode);
