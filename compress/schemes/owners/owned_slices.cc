@@ -12,12 +12,14 @@
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/owners/owned_nodes.h"
 #include "compress/schemes/owners/owned_scheme.h"
+#include "compress/schemes/owners/owned_unit.h"
 
 namespace legacy {
 namespace {
 
 constexpr int kMostOwners = 65536;
 constexpr std::array<std::string_view, 2> kCuts = {"rows", "values"};
+constexpr std::array<std::string_view, 2> kSelects = {"slice", "unit"};
 
 // Returns the work of the owner of a slice, of which `work` is that for the messages of `workers`:
 // it decodes those of the workers of its copy. One worker stands for all.
@@ -210,7 +212,9 @@ std::span<const OptionSpec> OwnedSlicesOptions() {
       {"cut", "rows", "rows, values", "slices have as many rows, or as many values"},
       {"node", "0", "0 to 65536",
        "workers of a node, whose means are compressed again before they cross nodes; 0: none"},
-      {"inner", "0", "0, or a parameter", "parameter of messages inside a node; 0: that of others"}};
+      {"inner", "0", "0, or a parameter", "parameter of messages inside a node; 0: that of others"},
+      {"select", "slice", "slice, unit",
+       "sparsifiers select from each owner's slice, or from the whole unit, as without owners"}};
   return options;
 }
 
@@ -218,7 +222,8 @@ Cut ReadCut(const OptionReader& options) {
   return {.owners = static_cast<int>(options.Integer("owners", 0, kMostOwners)),
           .by_rows = options.Choice("cut", kCuts) == 0,
           .node = static_cast<int>(options.Integer("node", 0, kMostOwners)),
-          .inner = options.Number("inner", 0, 1e9)};
+          .inner = options.Number("inner", 0, 1e9),
+          .by_unit = options.Choice("select", kSelects) == 1};
 }
 
 std::unique_ptr<Scheme> WithSlices(std::shared_ptr<const Scheme> scheme, const Cut& cut) {
@@ -233,6 +238,12 @@ std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cu
   };
   if (const std::string obstacle = ObstacleOf(*scheme); !obstacle.empty()) {
     refuse("owners", cut.owners, "0: " + obstacle);
+  }
+  if (cut.by_unit) {
+    if (const std::string obstacle = UnitObstacleOf(*scheme, cut); !obstacle.empty()) {
+      throw Error("option select of " + std::string(scheme->Name()), "unit", "slice: " + obstacle);
+    }
+    return WithUnitSelection(std::move(scheme), cut);
   }
   if (cut.node < 2 || cut.node >= cut.owners) {
     return WithSlices(std::move(scheme), cut);
