@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/state.h"
 #include "compress/exchange.h"
 #include "compress/schemes/owners/owned_slices.h"
 #include "tests/compress/test_data.h"
@@ -249,6 +250,69 @@ TEST(OwnedUnit, RefusesCorruptBytes) {
     std::rotate(bytes.begin(), bytes.begin() + static_cast<int64_t>(16 + 8 * count), bytes.end());
   };
   EXPECT_NE(refuses(1, moved).find("as were announced"), std::string::npos) << refuses(1, moved);
+}
+
+// Two processes encode for two workers each, and pass on messages and notes. Both describe the same
+// calls as one process does, and form its mean. Their workers' states are its workers' states.
+TEST(OwnedUnit, IsTheSameInSeveralProcesses) {
+  for (const char* text : {"topk:owners=2,select=unit", "randomk:owners=4,select=unit"}) {
+    const auto scheme = MakeScheme(text);
+    const auto one = scheme->Open(Matrix(), kWorkers), first = scheme->Open(Matrix(), kWorkers),
+               second = scheme->Open(Matrix(), kWorkers);
+    for (int64_t step = 0; step < 3; ++step) {
+      const auto gradients = Gradients(step);
+      for (Exchange* exchange : {one.get(), first.get(), second.get()}) {
+        exchange->Begin(StepOf(step, 0.05));
+      }
+      const auto own = [&](int w) { return w < 2 ? first.get() : second.get(); };
+      const auto other = [&](int w) { return w < 2 ? second.get() : first.get(); };
+      for (int calls = 0;; ++calls) {
+        const auto call = one->NextCall(), here = first->NextCall(), there = second->NextCall();
+        ASSERT_EQ(call.has_value(), here.has_value());
+        ASSERT_EQ(call.has_value(), there.has_value());
+        if (!call) break;
+        EXPECT_EQ(here->owned, call->owned);
+        ASSERT_EQ(here->decode.size(), call->decode.size());
+        for (size_t i = 0; i < call->decode.size(); ++i) {
+          EXPECT_EQ(here->decode[i].elements, call->decode[i].elements) << text;
+          EXPECT_EQ(there->decode[i].elements, call->decode[i].elements) << text;
+        }
+        std::vector<Message> messages;
+        for (int w = 0; w < kWorkers; ++w) {
+          const std::span<const float> gradient =
+              calls == 0 ? std::span<const float>(gradients[w]) : std::span<const float>();
+          messages.push_back(one->Encode(w, gradient));
+          EXPECT_EQ(own(w)->Encode(w, gradient).bytes, messages.back().bytes);
+          StateWriter notes;
+          own(w)->WriteNotes(w, notes);
+          const Bytes written = notes.Take();
+          StateReader in(written);
+          other(w)->ReadNotes(w, in);
+          in.ExpectEnd();
+        }
+        for (Exchange* exchange : {one.get(), first.get(), second.get()}) {
+          for (int w = 0; w < kWorkers; ++w) {
+            EXPECT_EQ(exchange->PartBytes(w, messages[w].bytes),
+                      one->PartBytes(w, messages[w].bytes));
+          }
+        }
+        for (Exchange* exchange : {one.get(), first.get(), second.get()}) {
+          for (int w = 0; w < kWorkers; ++w) exchange->Accumulate(w, messages[w].bytes);
+          exchange->FinishCall();
+        }
+      }
+      std::vector<float> mean(kNumel), of_first(kNumel);
+      one->Mean(mean);
+      first->Mean(of_first);
+      EXPECT_EQ(of_first, mean) << text;
+      for (int w = 0; w < kWorkers; ++w) {
+        StateWriter all, part;
+        one->SaveWorker(w, all);
+        own(w)->SaveWorker(w, part);
+        EXPECT_EQ(part.Take(), all.Take()) << text;
+      }
+    }
+  }
 }
 
 TEST(OwnedUnit, RefusesWhatCannotBeDivided) {
