@@ -39,8 +39,8 @@ struct StepSplit {
   double decode = 0;
   double wait = 0;
   double hidden = 0;  // transfers while the device ran, no part of the total; NaN: not known
-  // What of `communication` waited for gathers, reductions and sums over copies of a sharded step;
-  // NaN: not known.
+  // The parts of `communication` that waited for gathers, reductions and sums over copies of a
+  // sharded step; NaN: not known.
   double gather = 0, reduce = 0, replica = 0;
 };
 
