@@ -109,11 +109,11 @@ struct ServedSlice {
 // copy that are `stride` apart.
 struct OwnedSlices {
   int owners = 1;
-  bool rows = false;  // true: slices are whole rows of a tensor (schemes/owned_slices.h)
+  bool rows = false;  // true: slices are whole rows of a tensor (schemes/owners/owned_slices.h)
   int group = 0;      // 0: all workers of a copy
   int stride = 1;
-  // What each worker of a copy gets from each of its group, if that does not depend on the sender;
-  // else pair_bytes have it.
+  // The bytes that each worker of a copy gets from each of its group. They are empty if these
+  // depend on the sender; pair_bytes have them then.
   std::vector<int64_t> bytes = {};
 
   int Members() const { return group > 0 ? group : owners; }
@@ -336,8 +336,8 @@ struct SchemeTraits {
   bool owns_rate = false;
   // The only optimizer for which the mean is meant (trainer/optimizer.h); empty: any.
   std::string_view optimizer = {};
-  // The number of owners of slices to whom messages go (schemes/owned_slices.h); 0: they go to all
-  // workers.
+  // The number of owners of slices to whom messages go (schemes/owners/owned_slices.h); 0: they go
+  // to all workers.
   int owners = 0;
 };
 

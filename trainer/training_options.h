@@ -50,7 +50,7 @@ struct TrainingOptions {
   // Optimizer of the weights that workers agree on; nothing: they take the mean. Where there is
   // one, workers train models of their own even with one step between exchanges.
   std::optional<OuterOptions> outer = std::nullopt;
-  // What workers gather of each other's weights, in place of the weights; null: these.
+  // The codec of the messages that workers gather in place of weights; null: they gather weights.
   std::shared_ptr<const WeightCodec> weights = nullptr;
   int64_t evaluation_batch = 250;
   std::shared_ptr<Accelerator> accelerator = nullptr;  // null: the host computes

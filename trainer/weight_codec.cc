@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/parse.h"
+#include "compress/codec_text.h"
 #include "compress/options.h"
 #include "compress/quantiser.h"
 
@@ -23,13 +23,6 @@ bool SendsAll(const std::string& text) {
                                 }));
 }
 
-double ParameterOf(const std::string& text, size_t at, const ParameterSpec& spec,
-                   const std::string& key) {
-  if (at == std::string::npos) return spec.fallback;
-  const std::string number = text.substr(at + 1);
-  return number.ends_with('%') ? ParseFraction(number, key) : ParseNumber(number, key, -1e9, 1e9);
-}
-
 }  // namespace
 
 WeightCodec::WeightCodec(const std::string& text, const Cut& cut, uint64_t seed,
@@ -37,13 +30,13 @@ WeightCodec::WeightCodec(const std::string& text, const Cut& cut, uint64_t seed,
     : text_(text), cut_(cut), seed_(seed ^ kSeedOfWeights) {
   differences_ = text.starts_with(kDelta);
   const std::string coded = differences_ ? text.substr(std::string(kDelta).size()) : text;
-  const size_t at = coded.rfind('@');
-  const std::string name = coded.substr(0, at);
+  const CodecText given = CutCodecText(coded);
+  const std::string& name = given.codec;
   const auto refuse = [&](const std::string& allowed) { throw Error(key, text, allowed); };
   if (name.empty()) refuse("CODEC[@PARAMETER] or delta:CODEC[@PARAMETER], as in delta:int:bits=4");
   try {
     codec_ = MakeCodec(name);
-    parameter_ = ParameterOf(coded, at, codec_->Parameter(), key);
+    parameter_ = given.ParameterOf(codec_->Parameter(), key);
     CheckParameter(codec_->Parameter(), parameter_);
   } catch (const Error& error) {
     throw error.Within(key + ": ");
@@ -113,7 +106,7 @@ std::vector<WeightWork> WeightCodec::WorkOf(std::span<const Unit> layers) const 
       work.slices.bytes.push_back(codec.MessageBytes(slices[s], parameter_).value());
       if (s == 0) {
         AddWork(codec.EncodeWork(slices[s].numel, ContextOf(slices[s], s, 0)), work.encode);
-        // The difference before, as one pass over weights and what is known of them.
+        // The difference is one pass before, over weights and what is known of them.
         if (differences_) AddWork({"mean", slices[s].numel}, work.encode);
       }
       JoinWork(codec.DecodeWork(slices[s].numel, parameter_), work.decode);

@@ -7,8 +7,8 @@
 //   delta:int     y <- y + C(x - y), and every worker computes with y, which is x at first; what C
 //                 leaves out is in the next difference (SDP4Bit, Jia et al., NeurIPS 2024)
 //
-// Owners encode the slices of a layer by themselves, as CutUnit (compress/schemes/owned_slices.h)
-// cuts it. In 16 bits x is rounded first.
+// Owners encode the slices of a layer by themselves, which CutUnit cuts
+// (compress/schemes/owners/owned_slices.h). In 16 bits x is rounded first.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "compress/codec.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {

@@ -17,6 +17,12 @@ double ParameterOf(const Quantiser& quantiser) { return quantiser.Parameter().fa
 
 }  // namespace
 
+void AddTo(const Selection& selection, std::span<float> sum) {
+  const auto& [positions, values] = selection;
+  if (positions.empty()) return cpu::Add(values, sum.first(values.size()));
+  for (size_t i = 0; i < positions.size(); ++i) sum[positions[i]] += values[i];
+}
+
 const OptionSpec& IndexOption() {
   static const OptionSpec option = {
       "index", "auto", "auto, u16, u32, bitmap, packed, delta",
@@ -204,19 +210,19 @@ Message SparseCodec::Pack(const Selection& selection, int64_t numel, const Codec
   return message;
 }
 
-Message SparseCodec::Encode(std::span<const float> values, const CodecContext& context) const {
+Selection SparseCodec::Select(std::span<const float> values, const CodecContext& context) const {
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(values);
   const int64_t count = Wanted(numel, context.parameter);
-  const Selection selection =
+  Selection selection =
       InPlugin(*sparsifier_, "Select", [&] { return sparsifier_->Select(values, count, context); });
   CheckSelection(*sparsifier_, selection, numel, FixedCount(numel, context.parameter));
-  return Pack(selection, numel, context);
+  return selection;
 }
 
-Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
-                                        const CodecContext& context,
-                                        std::vector<uint32_t>* sent) const {
+Selection SparseCodec::SelectWithFeedback(std::span<const float> gradient,
+                                          std::span<float> residual,
+                                          const CodecContext& context) const {
   CheckParameter(Parameter(), context.parameter);
   const int64_t numel = CheckedNumel(residual);
   const int64_t count = Wanted(numel, context.parameter);
@@ -224,6 +230,18 @@ Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
     return sparsifier_->SelectWithFeedback(gradient, residual, count, context);
   });
   CheckSelection(*sparsifier_, selection, numel, FixedCount(numel, context.parameter));
+  return selection;
+}
+
+Message SparseCodec::Encode(std::span<const float> values, const CodecContext& context) const {
+  return Pack(Select(values, context), CheckedNumel(values), context);
+}
+
+Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                                        const CodecContext& context,
+                                        std::vector<uint32_t>* sent) const {
+  const int64_t numel = CheckedNumel(residual);
+  Selection selection = SelectWithFeedback(gradient, residual, context);
   const bool exact = Values(numel).Type() == ValueType::kFloat32;
   std::vector<float> decoded;
   Message message = Pack(selection, numel, context, exact ? nullptr : &decoded);
@@ -238,27 +256,38 @@ Message SparseCodec::EncodeWithFeedback(std::span<const float> gradient, std::sp
   return message;
 }
 
+Selection SparseCodec::Unpack(int64_t numel, int64_t count, const CodecContext& context,
+                              ByteSpan& bytes) const {
+  ByteSpan rest = CheckedPayload(bytes, HeaderOf(numel, count, context));
+  Selection selection;
+  if (!sparsifier_->Traits().shared_support && count != numel) {
+    selection.positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
+  }
+  const Quantiser& quantiser = Values(numel);
+  // The length is checked before memory is allocated for an untrusted count.
+  const int64_t length =
+      quantiser.SegmentBytes(count, ParameterOf(quantiser)).value_or(std::ssize(rest));
+  if (std::ssize(rest) < length) CheckLength(rest, length);  // throws
+  selection.values.resize(static_cast<size_t>(count));
+  DecodeSegment(quantiser, rest.first(static_cast<size_t>(length)), ParameterOf(quantiser),
+                selection.values);
+  bytes = rest.subspan(static_cast<size_t>(length));
+  return selection;
+}
+
 void SparseCodec::DecodeAdd(ByteSpan message, const CodecContext& context,
                             std::span<float> sum) const {
   const int64_t numel = CheckedNumel(sum);
   const auto fixed = FixedCount(numel, context.parameter);
   const int64_t count = fixed ? *fixed : int64_t{ReadHeader(message).count};
-  ByteSpan rest = CheckedPayload(message, HeaderOf(numel, count, context));
-  std::vector<uint32_t> positions;
+  Selection selection = Unpack(numel, count, context, message);
+  if (!message.empty()) {
+    throw Error("message: bytes after its values", std::to_string(message.size()), "0");
+  }
   if (sparsifier_->Traits().shared_support) {
-    positions = sparsifier_->Support(numel, count, context);
-  } else if (count != numel) {
-    positions = ReadIndices(PositionCoding(index_, numel, count), numel, count, rest);
+    selection.positions = sparsifier_->Support(numel, count, context);
   }
-  const Quantiser& quantiser = Values(numel);
-  // The length is checked before memory is allocated for an untrusted count.
-  if (const auto segment = quantiser.SegmentBytes(count, ParameterOf(quantiser))) {
-    CheckLength(rest, *segment);
-  }
-  std::vector<float> values(static_cast<size_t>(count));
-  DecodeSegment(quantiser, rest, ParameterOf(quantiser), values);
-  if (positions.empty()) return cpu::Add(values, sum.first(values.size()));
-  for (size_t i = 0; i < positions.size(); ++i) sum[positions[i]] += values[i];
+  AddTo(selection, sum);
 }
 
 std::vector<double> SparseCodec::SquaredErrors(std::span<const float> values,

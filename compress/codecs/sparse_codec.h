@@ -58,10 +58,19 @@ class SparseCodec : public Codec {
 
   // Returns the number of elements, of `numel`, that the parameter selects.
   int64_t Count(int64_t numel, double parameter) const;
+  // Encode and EncodeWithFeedback select so, and then pack what they have selected.
+  Selection Select(std::span<const float> values, const CodecContext& context) const;
+  Selection SelectWithFeedback(std::span<const float> gradient, std::span<float> residual,
+                               const CodecContext& context) const;
   // Returns the message of a selection from a unit of `numel` elements. If `decoded` is not null,
   // the values that receivers will decode are written to it.
   Message Pack(const Selection& selection, int64_t numel, const CodecContext& context,
                std::vector<float>* decoded = nullptr) const;
+  // Reads a message of `count` of `numel` values, and removes it from the front of `bytes`, of
+  // which it takes all if its length depends on its values. Positions are empty if they are not
+  // sent. Throws Error for any malformed byte.
+  Selection Unpack(int64_t numel, int64_t count, const CodecContext& context,
+                   ByteSpan& bytes) const;
   // Returns true if a selection of `count` of `numel` elements is sent as all of them.
   bool SendsAll(int64_t numel, int64_t count) const;
 
@@ -88,6 +97,9 @@ class SparseCodec : public Codec {
   std::optional<IndexCoding> index_;
   std::string name_;
 };
+
+// Adds selected values at their positions; without positions they are the first ones.
+void AddTo(const Selection& selection, std::span<float> sum);
 
 // Returns the description of the option "index" of all methods that send positions.
 const OptionSpec& IndexOption();

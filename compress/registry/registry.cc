@@ -22,7 +22,7 @@
 #include "compress/quantiser.h"
 #include "compress/schemes/codec_scheme.h"
 #include "compress/schemes/dense_start.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 #include "compress/schemes/residual_decay.h"
 #include "compress/sparsifier.h"
 #include "legacy_rows.h"

@@ -96,7 +96,7 @@ int64_t CodecExchange::WaitingValues() const {
 Message CodecExchange::Encode(int worker, std::span<const float> gradient) {
   if (call_ == kLengthsCall) {
     waiting_[worker] = MakeMessage(worker, gradient);
-    values_[worker] = ReadHeader(waiting_[worker].bytes).count;
+    values_[worker] = ValuesIn(waiting_[worker].bytes);
     return NumberMessage(static_cast<uint32_t>(waiting_[worker].size()));
   }
   return lengths_.empty() ? MakeMessage(worker, gradient) : std::move(waiting_[worker]);
@@ -167,7 +167,7 @@ void CodecExchange::Accumulate([[maybe_unused]] int worker, ByteSpan message) {
       InPlugin(Active(), "Accumulate",
                [&] { Active().Accumulate(message, unit().numel, SharedContext(), sum_); });
     }
-    sent_ += ReadHeader(message).count;
+    sent_ += ValuesIn(message);
   }
   ++accumulated_;
 }

@@ -43,6 +43,13 @@ class CodecExchange : public ExchangeBase {
   void Mean(std::span<float> out) const override;
   int64_t ElementsSent() const override;
 
+ protected:
+  // Returns true while the open call is that of lengths. The message of a worker then waits.
+  bool AnnouncesLengths() const { return call_ == kLengthsCall; }
+  ByteSpan Waiting(int worker) const { return waiting_[worker].bytes; }
+  // Returns the number of values in a message.
+  virtual int64_t ValuesIn(ByteSpan message) const { return ReadHeader(message).count; }
+
  private:
   enum CallIndex { kLengthsCall, kMessagesCall, kDone };
 

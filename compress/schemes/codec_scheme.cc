@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kMemories = {"residual", "momentum", kEf21, kEf21Momentum,
                                                        "loco"};
+constexpr std::array<std::string_view, 3> kStorages = {"fp32", "bf16", "int8"};
 constexpr std::array<std::string_view, 3> kAgain = {"off", "gather", "dense"};
 constexpr std::array<std::string_view, 5> kReductions = {"gather", "requantise", "hop", "ring",
                                                          "butterfly"};
@@ -187,6 +188,9 @@ std::span<const OptionSpec> CodecSchemeOptionSpecs() {
        "momentum; loco: add a moving average of what was left over"},
       {"beta", "0.8", "0 to 0.999999", "part of the average that stays with memory=loco"},
       {"reset_every", "1024", "0 to 2^53", "steps after which that average begins again; 0: never"},
+      {"storage", "fp32", "fp32, bf16, int8",
+       "format of residuals between steps, with memory=residual and loco; int8: blocks of 256 "
+       "values with a scale"},
       {"momentum", "0.9", "0 to 0.999999", "momentum factor of memory=momentum"},
       EtaOption(),
       {"nesterov", "off", "on, off", "use Nesterov momentum with memory=momentum"},
@@ -234,6 +238,12 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
     read.memory.average = static_cast<float>(reader.Number("beta", 0, kLargestMomentum));
     read.memory.reset = reader.Integer("reset_every", 0, kMostSteps);
   }
+  const size_t storage = reader.Choice("storage", kStorages);
+  read.memory.storage = static_cast<ResidualStorage>(storage);
+  if (storage > 0 && (momentum || read.ef21)) {
+    throw Error("storage", std::string(kStorages[storage]),
+                "fp32 with memory=" + std::string(kMemories[memory]));
+  }
   read.memory.momentum = static_cast<float>(reader.Number("momentum", 0, kLargestMomentum));
   read.memory.nesterov = reader.Switch("nesterov");
   read.memory.masking = reader.Switch("masking");
@@ -254,6 +264,10 @@ CodecSchemeOptions ReadCodecSchemeOptions(const OptionReader& reader,
     if (momentum || averages) {
       throw Error("memory", std::string(kMemories[memory]),
                   "residual with sums that hops encode again");
+    }
+    if (storage > 0) {
+      throw Error("storage", std::string(kStorages[storage]),
+                  "fp32 with sums that hops encode again");
     }
     if (!read.first_feedback) read.memory.kind = MemoryKind::kNone;
   } else if (read.first_feedback) {

@@ -61,7 +61,8 @@ class CodecScheme : public Scheme {
   SchemeTraits Traits() const override {
     const bool momentum = options_.memory.kind == MemoryKind::kMomentum;
     return {.depends_on_collective = options_.summing == Summing::kRequantise,
-            .takes_candidates = codec_->Sparse() != nullptr && !options_.memory.Averages(),
+            .takes_candidates = codec_->Sparse() != nullptr && !options_.memory.Averages() &&
+                                options_.memory.Storing() == nullptr,
             .owns_momentum = momentum,
             .needs_error_feedback = momentum || options_.memory.Averages(),
             .sends_values = Rounds() && options_.memory.kind == MemoryKind::kNone,

@@ -90,6 +90,11 @@ WorkList CodecStep::EncodeWork() const {
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   // The residual is copied before, and the average written after.
   if (memory.Averages()) AddWork(Work{"copy", 2 * unit.numel, 2, 2}, work);
+  if (const Quantiser* storing = memory.Storing()) {
+    const double own = storing->Parameter().fallback;
+    AddWork(DequantiseWork(*storing, unit.numel, own), work);
+    AddWork(QuantiseWork(*storing, unit.numel, own), work);
+  }
   if (memory.kind == MemoryKind::kMomentum) AddWork(Work{"momentum", unit.numel}, work);
   if (selected) {
     AddWork(codec.PackWork(count, FeedingOf()), work);

@@ -17,11 +17,12 @@ const Unit& Checked(const Unit& unit, int workers) {
   return unit;
 }
 
-// Reads the next floats of each state and writes their mean.
-void WriteMean(std::span<StateReader> states, StateWriter& out) {
+// Reads the next floats of each state and returns their mean.
+template <class Read>
+std::vector<float> MeanOf(std::span<StateReader> states, const Read& read) {
   std::vector<double> sums;
   for (StateReader& state : states) {
-    const std::vector<float> values = state.Floats(state.Number("values", state.Left()));
+    const std::vector<float> values = read(state);
     if (values.empty()) continue;
     if (!sums.empty() && sums.size() != values.size()) {
       throw Error("state: values of a worker", std::to_string(values.size()),
@@ -33,7 +34,11 @@ void WriteMean(std::span<StateReader> states, StateWriter& out) {
   const auto count = static_cast<double>(states.size());
   std::vector<float> mean;
   for (const double sum : sums) mean.push_back(static_cast<float>(sum / count));
-  SaveKept(mean, out);
+  return mean;
+}
+
+std::vector<float> ReadFloats(StateReader& state) {
+  return state.Floats(state.Number("values", state.Left()));
 }
 
 }  // namespace
@@ -49,7 +54,7 @@ Bytes MeanOfWorkers(std::span<const ByteSpan> states) {
     if (i == 0) first = state;
   }
   for (const double number : first.numbers) out.Real(number);
-  WriteMean(readers, out);  // squares
+  SaveKept(MeanOf(readers, ReadFloats), out);  // squares
   for (size_t i = 0; i < readers.size(); ++i) {
     if (i == 0) {
       kind = readers[i].Number();
@@ -58,8 +63,9 @@ Bytes MeanOfWorkers(std::span<const ByteSpan> states) {
     }
   }
   out.Number(kind);
-  WriteMean(readers, out);  // residuals
-  WriteMean(readers, out);  // momenta
+  const auto residual = [&](StateReader& state) { return ReadResidual(kind, state); };
+  WriteResidual(kind, MeanOf(readers, residual), out);
+  SaveKept(MeanOf(readers, ReadFloats), out);  // momenta
   for (const StateReader& reader : readers) reader.ExpectEnd();
   return out.Take();
 }

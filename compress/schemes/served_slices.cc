@@ -9,7 +9,7 @@ namespace legacy {
 namespace {
 
 // Returns the unit's slices, one for each server that has any.
-std::vector<Unit> SlicesOf(const Unit& unit, int servers) {
+std::vector<Unit> CutEvenly(const Unit& unit, int servers) {
   const int64_t count = std::clamp<int64_t>(unit.numel, 1, servers);
   std::vector<Unit> slices;
   int64_t begin = 0;
@@ -26,8 +26,9 @@ struct Slicing {
   SliceSchemes schemes;
   int servers = 1;
 
-  const std::shared_ptr<const Scheme>& Of(const Unit& unit, double parameter) const {
-    return schemes.units->Compresses(unit, parameter) ? schemes.compressed : schemes.whole;
+  const std::shared_ptr<const Scheme>& Of(const Unit& unit) const {
+    return schemes.units->Compresses(unit, schemes.units->Parameter().fallback) ? schemes.compressed
+                                                                                : schemes.whole;
   }
 
   // Returns the planned calls of slices that `scheme` serves.
@@ -60,7 +61,7 @@ struct Slicing {
   }
 
   PlannedCall Plan(const Unit& unit, double parameter, int active_workers) const {
-    return Joined(Calls(*Of(unit, parameter), SlicesOf(unit, servers), parameter, active_workers));
+    return Joined(Calls(*Of(unit), CutEvenly(unit, servers), parameter, active_workers));
   }
 };
 
@@ -68,7 +69,7 @@ class ServedSlicesExchange : public SlicesExchange {
  public:
   ServedSlicesExchange(const Slicing& slicing, std::shared_ptr<const Scheme> scheme,
                        const Unit& unit, int workers)
-      : SlicesExchange(*scheme, unit, SlicesOf(unit, slicing.servers), workers),
+      : SlicesExchange(*scheme, unit, CutEvenly(unit, slicing.servers), workers),
         slicing_(slicing),
         scheme_(std::move(scheme)),
         workers_(workers) {}
@@ -99,18 +100,14 @@ class ServedSlicesExchange : public SlicesExchange {
   bool done_ = true;
 };
 
-class ServedSlicesScheme : public WrappedScheme {
+class ServedSlicesScheme : public SlicedScheme {
  public:
   explicit ServedSlicesScheme(const Slicing& slicing)
-      : WrappedScheme(slicing.schemes.units), slicing_(slicing) {}
+      : SlicedScheme(slicing.schemes.units), slicing_(slicing) {}
   SchemeTraits Traits() const override {
     SchemeTraits traits = scheme()->Traits();
     traits.servers = slicing_.servers;
     return traits;
-  }
-  int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    return SlicesElementsSent(*slicing_.Of(unit, parameter), SlicesOf(unit, slicing_.servers),
-                              parameter);
   }
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     return slicing_.Plan(unit, parameter, 1).bytes;
@@ -119,24 +116,17 @@ class ServedSlicesScheme : public WrappedScheme {
                                                int active_workers) const override {
     return std::vector{slicing_.Plan(unit, parameter, active_workers)};
   }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return SlicesSquaredErrors(*OfUnit(unit), unit, SlicesOf(unit, slicing_.servers), values,
-                               parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return SlicesErrorWork(*OfUnit(unit), SlicesOf(unit, slicing_.servers), parameters);
-  }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<ServedSlicesExchange>(slicing_, OfUnit(unit), unit, workers);
+    return std::make_unique<ServedSlicesExchange>(slicing_, slicing_.Of(unit), unit, workers);
   }
+
+ protected:
+  std::vector<Unit> SlicesOf(const Unit& unit) const override {
+    return CutEvenly(unit, slicing_.servers);
+  }
+  const Scheme& Serving(const Unit& unit) const override { return *slicing_.Of(unit); }
 
  private:
-  const std::shared_ptr<const Scheme>& OfUnit(const Unit& unit) const {
-    return slicing_.Of(unit, slicing_.schemes.units->Parameter().fallback);
-  }
-
   Slicing slicing_;
 };
 

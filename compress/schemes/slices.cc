@@ -173,29 +173,29 @@ std::span<const float> ValuesOf(const Unit& slice, const Unit& unit,
                         static_cast<size_t>(slice.numel));
 }
 
-int64_t SlicesElementsSent(const Scheme& scheme, std::span<const Unit> slices, double parameter) {
+int64_t SlicedScheme::ElementsSent(const Unit& unit, double parameter) const {
   int64_t sent = 0;
-  for (const Unit& slice : slices) sent += scheme.ElementsSent(slice, parameter);
+  for (const Unit& slice : SlicesOf(unit)) sent += Serving(unit).ElementsSent(slice, parameter);
   return sent;
 }
 
-std::vector<double> SlicesSquaredErrors(const Scheme& scheme, const Unit& unit,
-                                        std::span<const Unit> slices, std::span<const float> values,
-                                        std::span<const double> parameters,
-                                        const RandomKey& random) {
+std::vector<double> SlicedScheme::SquaredErrors(const Unit& unit, std::span<const float> values,
+                                                std::span<const double> parameters,
+                                                const RandomKey& random) const {
   std::vector<double> errors(parameters.size());
-  for (const Unit& slice : slices) {
+  for (const Unit& slice : SlicesOf(unit)) {
     const std::vector<double> own =
-        scheme.SquaredErrors(slice, ValuesOf(slice, unit, values), parameters, random);
+        Serving(unit).SquaredErrors(slice, ValuesOf(slice, unit, values), parameters, random);
     for (size_t i = 0; i < errors.size(); ++i) errors[i] += own[i];
   }
   return errors;
 }
 
-WorkList SlicesErrorWork(const Scheme& scheme, std::span<const Unit> slices,
-                         std::span<const double> parameters) {
+WorkList SlicedScheme::ErrorWork(const Unit& unit, std::span<const double> parameters) const {
   WorkList work;
-  for (const Unit& slice : slices) JoinWork(scheme.ErrorWork(slice, parameters), work);
+  for (const Unit& slice : SlicesOf(unit)) {
+    JoinWork(Serving(unit).ErrorWork(slice, parameters), work);
+  }
   return work;
 }
 

@@ -1,6 +1,6 @@
 // The slices of a unit, each of which has an exchange of its own (served_slices.h,
-// owned_slices.h). Messages of a unit are those of its slices, one after the other. Slices after
-// the first draw with seeds of their own.
+// owners/owned_slices.h). Messages of a unit are those of its slices, one after the other. Slices
+// after the first draw with seeds of their own.
 #pragma once
 
 #include <memory>
@@ -67,13 +67,21 @@ class SlicesExchange : public Exchange {
 // Returns the values of a slice among those of its unit.
 std::span<const float> ValuesOf(const Unit& slice, const Unit& unit, std::span<const float> values);
 
-// Return what a scheme says of a unit whose slices `scheme` serves: the sums over the slices.
-int64_t SlicesElementsSent(const Scheme& scheme, std::span<const Unit> slices, double parameter);
-std::vector<double> SlicesSquaredErrors(const Scheme& scheme, const Unit& unit,
-                                        std::span<const Unit> slices, std::span<const float> values,
-                                        std::span<const double> parameters,
-                                        const RandomKey& random);
-WorkList SlicesErrorWork(const Scheme& scheme, std::span<const Unit> slices,
-                         std::span<const double> parameters);
+// The common part of schemes whose exchanges are those of slices. Values sent, errors and their
+// work are sums over the slices.
+class SlicedScheme : public WrappedScheme {
+ public:
+  int64_t ElementsSent(const Unit& unit, double parameter) const override;
+  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
+                                    std::span<const double> parameters,
+                                    const RandomKey& random) const override;
+  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
+
+ protected:
+  using WrappedScheme::WrappedScheme;
+  virtual std::vector<Unit> SlicesOf(const Unit& unit) const = 0;
+  // Returns the scheme that serves the slices of a unit.
+  virtual const Scheme& Serving(const Unit&) const { return *scheme(); }
+};
 
 }  // namespace legacy

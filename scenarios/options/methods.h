@@ -8,7 +8,7 @@
 
 #include "compress/exchange.h"
 #include "compress/policy.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 #include "scenarios/options/scenario.h"
 #include "trainer/clock/bucket_plan.h"
 #include "trainer/weight_codec.h"

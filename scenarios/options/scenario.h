@@ -53,8 +53,8 @@ struct Method {
   int64_t local_steps = 1;  // steps between exchanges
   // Optimizer of the weights that workers with models of their own agree on; "": none.
   Parsed<ParseOuter> outer = "";
-  // What workers gather of sharded weights, "int:bits=8", "delta:int:bits=4"
-  // (trainer/weight_codec.h); "": the weights.
+  // The codec with which workers gather sharded weights, "int:bits=8", "delta:int:bits=4"
+  // (trainer/weight_codec.h); "": they gather the weights themselves.
   std::string weights = {};
   // A method of federated learning may have its own algorithm and downlink; "": it takes the run's.
   std::string algorithm = {};

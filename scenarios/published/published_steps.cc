@@ -44,7 +44,7 @@ struct ShardingRow {
   const char* rules;
   const char* reshard;
 };
-constexpr std::array<ShardingRow, 10> kShardings = {
+constexpr std::array<ShardingRow, 11> kShardings = {
     {{"none", "none", "auto", "on"},
      {"ZeRO-0", "none", "auto", "on"},
      {"FSDP2", "fsdp", "fsdp2", "on"},
@@ -53,6 +53,7 @@ constexpr std::array<ShardingRow, 10> kShardings = {
      {"SHARD_GRAD_OP", "fsdp", "fsdp1", "off"},
      {"HSDP (8)", "hsdp:8", "fsdp1", "on"},
      {"ZeRO-1", "zero1", "zero", "on"},
+     {"ZeRO-1 (bf16 optimizer)", "zero1", "zero", "on"},
      {"ZeRO-3", "zero3", "zero", "on"},
      {"distributed optimizer", "megatron", "megatron", "on"}}};
 // What the rows call recomputation, and the option. Of "selective blocks" every second one is

@@ -1,4 +1,4 @@
-// What workers gather of each other's weights.
+// These tests check what workers gather of each other's weights.
 #include "trainer/weight_codec.h"
 
 #include <gtest/gtest.h>

@@ -53,7 +53,7 @@ template <class Line>
 void RecordFields(Line& line, Unit& layer) {
   line.Field("name", layer.name);
   line.Field("elements", layer.numel, {1, UINT32_MAX});
-  // Of a matrix or more; sharding cuts rows.
+  // Layers of two dimensions or more have rows, which sharding cuts.
   std::optional<int64_t> rows;
   if (layer.shape.size() > 1) rows = layer.shape.front();
   line.Optional("rows", rows, {1, UINT32_MAX});

@@ -48,7 +48,7 @@ struct StepWork {
   std::optional<WorkList> update = {};
   // Buckets in the order in which the backward pass completes them.
   std::vector<BucketWork> buckets = {};
-  // Of each layer whose weights are gathered as messages; empty: of none.
+  // Messages of the layers whose weights are gathered as messages; empty: there are none.
   std::vector<WeightWork> weights = {};
   // Workers whose gradients count, ascending; empty: all. The others send nothing.
   std::vector<int> active_workers = {};

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/parse.h"
+#include "compress/codec_text.h"
 #include "trainer/federated/uplink.h"
 
 namespace legacy {
@@ -17,15 +17,6 @@ constexpr const char* kDelta = "delta:";
 // A seed of its own keeps the server's draws apart from those of the clients.
 constexpr uint64_t kSeedOfServer = 0x646F776E6C696E6BULL;
 constexpr uint64_t kMostVersion = uint64_t{1} << 62;
-
-// Returns the number after the last '@', or the fallback.
-double ParameterOf(const std::string& text, const ParameterSpec& spec) {
-  const size_t at = text.rfind('@');
-  if (at == std::string::npos) return spec.fallback;
-  const std::string number = text.substr(at + 1);
-  return number.ends_with('%') ? ParseFraction(number, kOption)
-                               : ParseNumber(number, kOption, -1e9, 1e9);
-}
 
 }  // namespace
 
@@ -81,12 +72,12 @@ Downlink::Downlink(const std::string& text, std::span<const Unit> layers, uint64
   const bool delta = text.starts_with(kDelta);
   if (!delta && text != "fp16") throw Error(kOption, text, kAllowed);
   kind_ = delta ? Kind::kDelta : Kind::kFp16;
-  const std::string coded = delta ? text.substr(std::string(kDelta).size()) : text;
-  const std::string scheme = coded.substr(0, coded.rfind('@'));
-  if (scheme.empty()) throw Error(kOption, text, kAllowed);
-  coder_ = std::make_unique<Uplink>(scheme, std::vector<Unit>(layers.begin(), layers.end()),
+  const CodecText coded = CutCodecText(delta ? text.substr(std::string(kDelta).size()) : text);
+  if (coded.codec.empty()) throw Error(kOption, text, kAllowed);
+  coder_ = std::make_unique<Uplink>(coded.codec, std::vector<Unit>(layers.begin(), layers.end()),
                                     delta ? UplinkMemory::kEf21 : UplinkMemory::kOff, 1, kOption);
-  parameters_.assign(layers.size(), delta ? ParameterOf(coded, coder_->scheme().Parameter()) : 0.0);
+  parameters_.assign(layers.size(),
+                     delta ? coded.ParameterOf(coder_->scheme().Parameter(), kOption) : 0.0);
   coder_->Check(parameters_);
 }
 

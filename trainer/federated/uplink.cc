@@ -87,6 +87,10 @@ Uplink::Uplink(const std::string& scheme, std::vector<Unit> units, UplinkMemory 
   if (scheme_->options().summing != Summing::kPlain) {
     refuse("no sum is quantised on the way to a server");
   }
+  const MemoryOptions& kept = scheme_->options().memory;
+  if (kept.Averages() || kept.Storing() != nullptr) {
+    refuse("clients keep all that is left over, in fp32");
+  }
   if (scheme_->Traits().owns_momentum) refuse("momentum belongs to local training");
   if (scheme_->Traits().residual_decay != 1)
     decay_ = static_cast<float>(made_->Traits().residual_decay);

@@ -24,9 +24,9 @@ class CodecScheme;
 enum class UplinkMemory : uint8_t {
   kClient,  // a residual, which is added to its next update, whatever version that starts from
   kOff,     // nothing
-  // What the server knows of the client, g: messages are of update - g, and g takes the place of
-  // the update (EF21: Richtárik et al., NeurIPS 2021; with partial participation Fatkhullin et al.,
-  // JMLR 2025)
+  // The client keeps what the server knows of it, g: messages are of update - g, and g takes the
+  // place of the update (EF21: Richtárik et al., NeurIPS 2021; with partial participation
+  // Fatkhullin et al., JMLR 2025)
   kEf21,
 };
 inline constexpr std::array<const char*, 3> kUplinkMemoryTexts = {"client", "off", "ef21"};

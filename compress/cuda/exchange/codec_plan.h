@@ -39,6 +39,7 @@ inline std::string LacksKernels(const Codec& codec, const CodecSchemeOptions& op
   if (options.summing == Summing::kRequantise) return lacks("reduction=requantise");
   if (options.summing == Summing::kHops) return lacks("reduction=hop");
   if (options.memory.Averages()) return lacks("memory=loco");
+  if (options.memory.Storing() != nullptr) return lacks("storage other than fp32");
   if (const auto* eden = dynamic_cast<const EdenCodec*>(&codec)) {
     if (eden->rotation() == EdenRotation::kOwn) return lacks("rotation=own");
     return EdenTable::LacksKernels(eden->block());

@@ -54,6 +54,10 @@ const std::vector<Case>& Cases() {
                                           {"topk:owners=3,memory=momentum,min_numel=81", {0.1}},
                                           {"threshold:owners=3,cut=values", {0.5, 2}},
                                           {"dgc:owners=3", {0.1, 1, 0.02}},
+                                          {"topk:owners=3,select=unit", {0.1, 0.02, 1}},
+                                          {"randomk:owners=3,select=unit", {0.1, 0.02}},
+                                          {"topk:storage=int8", {0.1, 0.02, 1}},
+                                          {"topk:memory=loco,storage=bf16", {0.1, 0.02}},
                                           {"topk:decay=0.5", {0.1, 0.02}},
                                           {"ar-topk:decay=0.5", {0.1, 0.02}},
                                           {"topk:memory=ef21", {0.1, 0.02, 1}},
@@ -183,11 +187,11 @@ TEST(EveryExchange, AsksForTheCallsToExpect) {
   const Unit unit = test::MakeUnit(kNumel, 1);
   const LinkEstimate slow_start = {.latency_seconds = 0.1, .seconds_per_byte = 1e-9};
   const LinkEstimate thin = {.latency_seconds = 1e-9, .seconds_per_byte = 1e-3};
-  for (const char* text :
-       {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
-        "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
-        "flexible-topk:mode=gather", "randomk", "topk:memory=ef21", "sidco:memory=ef21m",
-        "topk:owners=3", "sidco:owners=3", "topk:owners=3,min_numel=81"}) {
+  for (const char* text : {"topk", "topk:index=u16", "topk:index=delta", "ar-topk", "sidco",
+                           "ar-topk:root=variance,index=u32", "flexible-topk", "topk:dense_start=1",
+                           "flexible-topk:mode=gather", "randomk", "topk:memory=ef21",
+                           "sidco:memory=ef21m", "topk:owners=3", "sidco:owners=3",
+                           "topk:owners=3,min_numel=81", "topk:owners=3,select=unit"}) {
     const auto scheme = MakeScheme(text);
     const bool exact = scheme->MessageBytes(unit, 0.02) || scheme->Traits().reads_network;
     for (const LinkEstimate& link : {slow_start, thin}) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "compress/exchange.h"
+#include "compress/schemes/exchange_base.h"
 #include "tests/compress/test_data.h"
 
 namespace legacy::memory_test {
@@ -259,6 +260,147 @@ TEST(Memory, AveragesResiduals) {
       ASSERT_NEAR(loco->Residual(0)[i], residual[i], 1e-6) << step;
     }
   }
+}
+
+// What is left over is rounded: to bf16, or to whole 127ths of the largest magnitude of 256 values.
+TEST(Memory, StoresResidualsInFewerBits) {
+  constexpr int64_t kNumel = 600;
+  for (const std::string storage : {"fp32", "bf16", "int8"}) {
+    const auto exchange = MakeScheme("topk:storage=" + storage)->Open(test::MakeUnit(kNumel, 0), 2);
+    const auto plain = MakeScheme("topk")->Open(test::MakeUnit(kNumel, 0), 2);
+    std::vector<float> residual(kNumel);
+    for (int64_t step = 0; step < 5; ++step) {
+      const UnitStep context{.info = {.seed = 1, .step = step}, .parameter = 0.1};
+      const std::vector<std::vector<float>> gradients = {test::Normals(kNumel, 20 + step),
+                                                         std::vector<float>(kNumel)};
+      const std::vector<float> sent = test::RunStep(*exchange, context, gradients);
+      if (storage == "fp32") {
+        EXPECT_EQ(sent, test::RunStep(*plain, context, gradients));
+        continue;
+      }
+      for (int64_t i = 0; i < kNumel; ++i) residual[i] += gradients[0][i] - 2 * sent[i];
+      for (int64_t begin = 0; begin < kNumel; begin += 256) {
+        const int64_t end = std::min(kNumel, begin + 256);
+        float largest = 0;
+        for (int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(residual[i]));
+        for (int64_t i = begin; i < end; ++i) {
+          const float kept = exchange->Residual(0)[i];
+          if (storage == "int8") {
+            const float code = kept / largest * 127;
+            ASSERT_NEAR(code, std::round(code), 1e-4);
+            ASSERT_LE(std::abs(kept - residual[i]), largest / 254 * 1.0001f);
+          } else {
+            ASSERT_LE(std::abs(kept - residual[i]), std::abs(residual[i]) / 256 + 1e-6f);
+          }
+          residual[i] = kept;
+        }
+      }
+      exchange->RescaleResiduals(2);
+      for (float& value : residual) value *= 2;
+      for (int64_t i = 0; i < kNumel; ++i) {
+        ASSERT_NEAR(exchange->Residual(0)[i], residual[i], 1e-5);
+        residual[i] = exchange->Residual(0)[i];
+      }
+    }
+  }
+}
+
+// Rounding the residual in every step neither lets it grow nor biases what is sent: over 10,000
+// steps its largest norm is that of an exact residual, and sums of what is lost stay small.
+TEST(Memory, StoredResidualsStayBounded) {
+  constexpr int64_t kNumel = 64, kSteps = 10'000;
+  struct Run {
+    double largest = 0;  // norm of the residual
+    double lost = 0;     // largest magnitude of the sum of what was neither sent nor kept
+  };
+  const auto run = [&](const std::string& text, double parameter) {
+    const auto exchange = MakeScheme(text)->Open(test::MakeUnit(kNumel, 0), 1);
+    std::vector<double> lost(kNumel);
+    Run result;
+    for (int64_t step = 0; step < kSteps; ++step) {
+      const UnitStep context{.info = {.seed = 1, .step = step}, .parameter = parameter};
+      const std::vector<std::vector<float>> gradients = {test::Normals(kNumel, 20 + step)};
+      const std::vector<float> sent = test::RunStep(*exchange, context, gradients);
+      double norm = 0;
+      for (int64_t i = 0; i < kNumel; ++i) {
+        lost[i] += double{gradients[0][i]} - sent[i];
+        norm += std::pow(exchange->Residual(0)[i], 2);
+      }
+      result.largest = std::max(result.largest, std::sqrt(norm));
+    }
+    for (int64_t i = 0; i < kNumel; ++i) {
+      result.lost = std::max(result.lost, std::abs(lost[i] - exchange->Residual(0)[i]));
+    }
+    return result;
+  };
+  const Run exact = run("topk", 0.1), loco = run("int:bucket=64,memory=loco", 4);
+  EXPECT_LT(exact.lost, 0.01);
+  for (const char* storage : {"bf16", "int8"}) {
+    const Run kept = run(std::string("topk:storage=") + storage, 0.1);
+    EXPECT_LT(kept.largest, 1.05 * exact.largest) << storage;
+    EXPECT_LT(kept.lost, 5) << storage << ", of gradients of 1 in 10,000 steps";
+    const Run average = run(std::string("int:bucket=64,memory=loco,storage=") + storage, 4);
+    EXPECT_LT(average.largest, 1.05 * loco.largest) << storage;
+  }
+}
+
+// The state of a worker has a byte for each value, and is exact. A mean of states has that storage,
+// too.
+TEST(Memory, SavesWhatIsStored) {
+  const auto open = [] {
+    return MakeScheme("topk:storage=int8")->Open(test::MakeUnit(kNumel, 0), 2);
+  };
+  const auto exchange = open(), other = open();
+  const UnitStep context{.info = {.seed = 1, .step = 0}, .parameter = 0.1};
+  test::RunStep(*exchange, context, {test::Normals(kNumel, 1), test::Normals(kNumel, 2)});
+  std::vector<Bytes> states;
+  for (int w = 0; w < 2; ++w) {
+    StateWriter out;
+    exchange->SaveWorker(w, out);
+    states.push_back(out.Take());
+    EXPECT_LT(states.back().size(), kNumel + 150);
+    StateReader in(states.back());
+    other->LoadWorker(w, in);
+    in.ExpectEnd();
+  }
+  EXPECT_EQ(other->Save(), exchange->Save());
+  const Bytes mean = MeanOfWorkers(std::vector<ByteSpan>(states.begin(), states.end()));
+  StateReader in(mean);
+  other->LoadWorker(0, in);
+  in.ExpectEnd();
+  const std::span<const float> given = exchange->Residual(0);
+  const std::vector<float> first(given.begin(), given.end());
+  for (int64_t i = 0; i < kNumel; ++i) {
+    ASSERT_NEAR(other->Residual(0)[i], (first[i] + exchange->Residual(1)[i]) / 2, 0.02) << i;
+  }
+  const auto exact = MakeScheme("topk")->Open(test::MakeUnit(kNumel, 0), 2);
+  StateReader wrong(states[0]);
+  EXPECT_THROW(exact->LoadWorker(0, wrong), Error);
+  Bytes corrupt = states[1];
+  corrupt[corrupt.size() - 12] = std::byte{0xFF};  // no code is above 254
+  StateReader bad(corrupt);
+  EXPECT_THROW(other->LoadWorker(1, bad), Error);
+}
+
+TEST(Memory, ChargesWhatStorageTakes) {
+  const auto elements = [](const char* text) {
+    const auto plan = MakeScheme(text)->Plan(test::MakeUnit(1000, 0), 0.1, 2);
+    int64_t sum = 0;
+    for (const Work& work : plan->front().call.encode) sum += work.elements;
+    return sum;
+  };
+  EXPECT_GE(elements("topk:storage=bf16"), elements("topk") + 2000) << "read once, written once";
+  EXPECT_GE(elements("topk:storage=int8"), elements("topk") + 2000);
+  EXPECT_EQ(elements("topk:storage=fp32"), elements("topk"));
+}
+
+TEST(Memory, RefusesStorageOfOtherMemories) {
+  for (const char* text :
+       {"topk:storage=int8,memory=momentum", "topk:storage=bf16,memory=ef21", "dgc:storage=int8",
+        "maxmin:reduction=ring,storage=int8", "topk:storage=int4"}) {
+    EXPECT_THROW(MakeScheme(text), Error) << text;
+  }
+  EXPECT_FALSE(MakeScheme("topk:storage=int8")->Traits().takes_candidates);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ const std::map<std::string, Setting>& Settings() {
       {"servers", {"3", "where=server"}},
       {"sidco.stages", {"1"}},
       {"signsgd.momentum", {"0.9"}},
+      {"storage", {"int8", "memory=loco"}},
       {"signsgd.scale", {"2"}},
       {"terngrad-shared.clip", {"1"}},
       {"terngrad.clip", {"1"}},
@@ -238,7 +239,8 @@ bool IsIdle(const std::string& codec, const OptionSpec& option) {
     return codec == "dense";
   }
   // Nothing is left over of what is sent whole, as redsync does with small units.
-  if (option.name == "memory" || option.name == "beta" || option.name == "reset_every") {
+  if (option.name == "memory" || option.name == "beta" || option.name == "reset_every" ||
+      option.name == "storage") {
     return codec == "dense" || codec == "redsync";
   }
   // Sums by hops take residuals only where no parameter refuses them, and slices change no message.

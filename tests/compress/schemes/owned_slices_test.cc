@@ -1,5 +1,5 @@
 // Messages to the owners of slices, as sharded trainings send them.
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 
 #include <gtest/gtest.h>
 
@@ -95,7 +95,7 @@ TEST(OwnedSlices, WithEverythingSentAreDense) {
   }
 }
 
-// What is decoded and what is left over add up to what was put in.
+// The decoded values and the residuals add up to the gradients.
 TEST(OwnedSlices, LoseNothing) {
   for (const char* text : {"topk:owners=4", "topk:owners=2,cut=values", "sidco:owners=4"}) {
     const auto exchange = MakeScheme(text)->Open(Matrix(), kWorkers);

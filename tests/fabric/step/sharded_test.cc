@@ -121,7 +121,7 @@ TEST(ShardedStep, OfMessagesToOwners) {
   // 205 ns of transfers hide behind the backward pass of unit 0.
   EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + kBackward + 60 + 40 + 200 + 60 +
                                      std::max(30, 3 + 7) + kUpdate);
-  // What is exchanged inside nodes is compressed again: the device waits for it.
+  // The device waits for messages inside nodes, because it compresses their means again.
   step.stages[0].units[1].between = {15};
   EXPECT_EQ(Time(traffic).total, 2 * kForward + kBackward + 40 + 5 + 15 + kBackward + 60 + 40 +
                                      200 + 60 + std::max(30, 3 + 7) + kUpdate);

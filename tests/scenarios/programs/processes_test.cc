@@ -135,7 +135,7 @@ TEST_F(ProcessesTest, ShardedTrainingsGiveEqualFiles) {
          "  deltas: {scheme: topk, weights: 'delta:int:bits=4'}\n"
          "  nodes: {scheme: 'int:node=2,memory=loco', parameter: 4}\n";
   ExpectEqual("--scenario=" + Out("methods.yaml") +
-                  " --sharding=zero1 --policies=weights,deltas,nodes,sidco,lgreco",
+                  " --sharding=zero1 --policies=weights,deltas,nodes,sidco,topk:select=unit,lgreco",
               {2});
 }
 

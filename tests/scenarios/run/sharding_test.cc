@@ -8,7 +8,7 @@
 #include "analysis/run_directory.h"
 #include "base/error.h"
 #include "base/files/whole_file.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 #include "scenarios/options/model_shape.h"
 #include "scenarios/replay/replay.h"
 #include "scenarios/run/one_step.h"
@@ -40,7 +40,7 @@ Scenario ShapeOn(const std::string& shape, int workers, const std::string& shard
   return scenario;
 }
 
-// How often a unit's weights are gathered, and what of it.
+// Counted has the elements that the collectives of a step carry.
 struct Counted {
   double gathered = 0;  // elements, with padding
   double reduced = 0;
@@ -278,7 +278,8 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
            {"training.train_limit", "200"},
            {"training.test_limit", "40"},
            {"compression.policies",
-            "dense,topk@100%,topk,legacy-both,lgreco,accordion,sidco,dgc,weights,both"},
+            "dense,topk@100%,topk,topk:select=unit,legacy-both,lgreco,accordion,sidco,dgc,weights,"
+            "both"},
            {"run.pictures", "off"},
            {"run.record", "on"},
            {"network.fidelity", "flow"},
@@ -307,11 +308,25 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
     EXPECT_GE(row.decode_seconds, 0);
     EXPECT_GT(*row.reduce_seconds + row.hidden_seconds.value_or(0), 0) << row.policy;
   }
-  ASSERT_EQ(losses.size(), 10U);
+  ASSERT_EQ(losses.size(), 11U);
   EXPECT_NE(losses["weights"], losses["dense"]);
   EXPECT_LT(bytes["weights"].back(), bytes["topk"].back()) << "4 bits of two payloads in three";
   EXPECT_EQ(losses["topk@100%"], losses["dense"]);
   EXPECT_LT(bytes["topk"].back(), 0.7 * bytes["dense"].back()) << "weights are gathered as before";
+  // Selections from whole layers are those of plain data parallelism, as are their means.
+  Scenario plain = scenario;
+  SetOption(plain, "compression.policies", "topk");
+  SetOption(plain, "clock.sharding", "none");
+  SetOption(plain, "network.further", "");
+  plain.methods.clear();
+  plain.out = (folder / "plain").string();
+  RunComparison(plain, "legacy-scenario", "test", never);
+  std::vector<double> learnt;
+  for (const analysis::StepRow& row : analysis::ReadRunDirectory(folder / "plain").steps) {
+    learnt.push_back(row.training_loss);
+  }
+  EXPECT_EQ(losses["topk:select=unit"], learnt);
+  EXPECT_NE(losses["topk"], learnt);
   const Recording recording = ReadRecording((folder / "run").string());
   Scenario replayed = ReplayDefaults(recording);
   SetOption(replayed, "clock.units", "100kB");
@@ -350,6 +365,9 @@ TEST(Sharding, RefusesWhatHasNoMeaning) {
                                                                : "layer with clock.sharding";
     EXPECT_NE(message.find(reason), std::string::npos) << message;
   }
+  EXPECT_NE(complaint("fsdp", "compression.policies", "qsgd:select=unit")
+                .find("it does not select values by their positions"),
+            std::string::npos);
   EXPECT_NE(complaint("zero1", "clock.reshard", "off").find("only zero3, fsdp and hsdp"),
             std::string::npos);
   EXPECT_NE(complaint("hsdp:3", "training.workers", "8").find("a divisor of the 8 workers"),

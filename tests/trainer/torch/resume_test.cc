@@ -155,7 +155,8 @@ TEST_F(Resume, EveryScheme) {
   for (const char* text :
        {"topk:dense_start=4", "topk+rbf", "topk:where=after-mean", "topk:where=both",
         "topk:where=server,servers=3", "topk:where=both,servers=2+bf16", "topk:owners=3",
-        "sidco:owners=3", "int:memory=loco,reset_every=3", "dgc:warmup=2", "powersgd:rank=2"}) {
+        "sidco:owners=3", "topk:owners=3,select=unit", "int:memory=loco,reset_every=3",
+        "int:memory=loco,storage=int8", "topk:storage=bf16", "dgc:warmup=2", "powersgd:rank=2"}) {
     try {
       MakeScheme(text);
     } catch (const Error&) {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "compress/exchange.h"
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 
 namespace legacy {
 

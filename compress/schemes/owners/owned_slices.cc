@@ -1,4 +1,4 @@
-#include "compress/schemes/owned_slices.h"
+#include "compress/schemes/owners/owned_slices.h"
 
 #include <algorithm>
 #include <array>
@@ -10,14 +10,16 @@
 
 #include "base/error.h"
 #include "compress/schemes/codec_scheme.h"
-#include "compress/schemes/owned_nodes.h"
-#include "compress/schemes/slices.h"
+#include "compress/schemes/owners/owned_nodes.h"
+#include "compress/schemes/owners/owned_scheme.h"
+#include "compress/schemes/owners/owned_unit.h"
 
 namespace legacy {
 namespace {
 
 constexpr int kMostOwners = 65536;
 constexpr std::array<std::string_view, 2> kCuts = {"rows", "values"};
+constexpr std::array<std::string_view, 2> kSelects = {"slice", "unit"};
 
 // Returns the work of the owner of a slice, of which `work` is that for the messages of `workers`:
 // it decodes those of the workers of its copy. One worker stands for all.
@@ -92,22 +94,12 @@ class OwnedSlicesExchange : public SlicesExchange {
   std::vector<int64_t> planned_;  // lengths of the only call, by slice; empty: messages have them
 };
 
-class OwnedSlicesScheme : public WrappedScheme {
+class OwnedSlicesScheme : public OwnedScheme {
  public:
-  OwnedSlicesScheme(std::shared_ptr<const Scheme> scheme, const Cut& cut)
-      : WrappedScheme(std::move(scheme)), cut_(cut) {}
-
-  SchemeTraits Traits() const override {
-    SchemeTraits traits = scheme()->Traits();
-    traits.owners = cut_.owners;
-    return traits;
-  }
-  int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    return SlicesElementsSent(*scheme(), CutUnit(unit, cut_), parameter);
-  }
+  using OwnedScheme::OwnedScheme;
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
     int64_t sum = 0;
-    for (const Unit& slice : CutUnit(unit, cut_)) {
+    for (const Unit& slice : SlicesOf(unit)) {
       const std::optional<int64_t> bytes = scheme()->MessageBytes(slice, parameter);
       if (!bytes) return std::nullopt;
       sum += *bytes;
@@ -127,23 +119,11 @@ class OwnedSlicesScheme : public WrappedScheme {
       return scheme()->ExpectedCalls(slice, parameter, active_workers, link);
     });
   }
-  // A unit is compressed if its largest slice is.
-  bool Compresses(const Unit& unit, double parameter) const override {
-    return scheme()->Compresses(CutUnit(unit, cut_).front(), parameter);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return SlicesSquaredErrors(*scheme(), unit, CutUnit(unit, cut_), values, parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return SlicesErrorWork(*scheme(), CutUnit(unit, cut_), parameters);
-  }
   WorkList SelectWork(int64_t numel, double parameter) const override {
     return scheme()->SelectWork(numel, parameter);
   }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
-    return std::make_unique<OwnedSlicesExchange>(scheme(), unit, cut_, workers);
+    return std::make_unique<OwnedSlicesExchange>(scheme(), unit, cut(), workers);
   }
 
  private:
@@ -152,7 +132,7 @@ class OwnedSlicesScheme : public WrappedScheme {
                                                      const PlanOf& plan_of) const {
     std::vector<std::vector<CollectiveCall>> calls;  // by number of the call
     std::vector<std::vector<int64_t>> lengths;       // by number of the call, and slice
-    const std::vector<Unit> slices = CutUnit(unit, cut_);
+    const std::vector<Unit> slices = SlicesOf(unit);
     for (size_t s = 0; s < slices.size(); ++s) {
       const std::optional<std::vector<PlannedCall>> plan = plan_of(slices[s]);
       if (!plan) return std::nullopt;
@@ -166,14 +146,12 @@ class OwnedSlicesScheme : public WrappedScheme {
     std::vector<PlannedCall> joined;
     for (size_t i = 0; i < calls.size(); ++i) {
       PlannedCall& call = joined.emplace_back();
-      call.call = Joined(cut_, calls[i], active_workers);
-      SetLengths(cut_, lengths[i], call.call);
+      call.call = Joined(cut(), calls[i], active_workers);
+      SetLengths(cut(), lengths[i], call.call);
       for (const int64_t length : lengths[i]) call.bytes += length;
     }
     return joined;
   }
-
-  Cut cut_;
 };
 
 // Returns what keeps a scheme from sending to owners; empty: nothing.
@@ -234,8 +212,9 @@ std::span<const OptionSpec> OwnedSlicesOptions() {
       {"cut", "rows", "rows, values", "slices have as many rows, or as many values"},
       {"node", "0", "0 to 65536",
        "workers of a node, whose means are compressed again before they cross nodes; 0: none"},
-      {"inner", "0", "0, or a parameter",
-       "parameter of messages inside a node; 0: that of others"}};
+      {"inner", "0", "0, or a parameter", "parameter of messages inside a node; 0: that of others"},
+      {"select", "slice", "slice, unit",
+       "sparsifiers select from each owner's slice, or from the whole unit, as without owners"}};
   return options;
 }
 
@@ -243,7 +222,12 @@ Cut ReadCut(const OptionReader& options) {
   return {.owners = static_cast<int>(options.Integer("owners", 0, kMostOwners)),
           .by_rows = options.Choice("cut", kCuts) == 0,
           .node = static_cast<int>(options.Integer("node", 0, kMostOwners)),
-          .inner = options.Number("inner", 0, 1e9)};
+          .inner = options.Number("inner", 0, 1e9),
+          .by_unit = options.Choice("select", kSelects) == 1};
+}
+
+std::unique_ptr<Scheme> WithSlices(std::shared_ptr<const Scheme> scheme, const Cut& cut) {
+  return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
 }
 
 std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut) {
@@ -255,8 +239,14 @@ std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cu
   if (const std::string obstacle = ObstacleOf(*scheme); !obstacle.empty()) {
     refuse("owners", cut.owners, "0: " + obstacle);
   }
+  if (cut.by_unit) {
+    if (const std::string obstacle = UnitObstacleOf(*scheme, cut); !obstacle.empty()) {
+      throw Error("option select of " + std::string(scheme->Name()), "unit", "slice: " + obstacle);
+    }
+    return WithUnitSelection(std::move(scheme), cut);
+  }
   if (cut.node < 2 || cut.node >= cut.owners) {
-    return std::make_unique<OwnedSlicesScheme>(std::move(scheme), cut);
+    return WithSlices(std::move(scheme), cut);
   }
   if (cut.owners % cut.node != 0) {
     refuse("node", cut.node, "a divisor of the " + std::to_string(cut.owners) + " owners");

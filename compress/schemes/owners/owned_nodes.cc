@@ -1,4 +1,4 @@
-#include "compress/schemes/owned_nodes.h"
+#include "compress/schemes/owners/owned_nodes.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,8 +9,8 @@
 #include "base/hash.h"
 #include "base/state.h"
 #include "compress/checks.h"
+#include "compress/schemes/owners/owned_scheme.h"
 #include "compress/schemes/slices.h"
-#include "compress/schemes/wrapped_scheme.h"
 
 namespace legacy {
 namespace {
@@ -200,7 +200,7 @@ class OwnedNodesExchange : public Exchange {
   void RescaleResiduals(float factor) override {
     ForAll([&](Exchange& exchange) { exchange.RescaleResiduals(factor); });
   }
-  // Residuals and what is compressed are those inside nodes.
+  // Returns residuals, and ErrorFed returns gradients, of the exchanges inside nodes.
   std::span<const float> Residual(int worker) const override {
     std::vector<float>& residual = residuals_[static_cast<size_t>(worker)];
     residual.clear();
@@ -233,7 +233,7 @@ class OwnedNodesExchange : public Exchange {
     size_t part = 0;
     ForAll([&](Exchange& exchange) { exchange.Load(parts[part++]); });
   }
-  // What is compressed across nodes belongs to a worker's position in its node.
+  // The state of an exchange across nodes belongs to the workers with its position in their nodes.
   void SaveWorker(int worker, StateWriter& out) const override {
     const int node = worker / cut_.node, position = worker % cut_.node;
     for (size_t s = 0; s < slices_.size(); ++s) Inner(s, node).SaveWorker(position, out);
@@ -287,65 +287,48 @@ class OwnedNodesExchange : public Exchange {
   mutable std::vector<std::vector<float>> residuals_;   // by worker, as they were last asked for
 };
 
-// A worker's errors are those of both exchanges; what it estimates of errors is that of the
-// messages across nodes.
-class OwnedNodesScheme : public WrappedScheme {
+// A worker errs in both exchanges; SquaredErrors estimates the errors of messages across nodes.
+class OwnedNodesScheme : public OwnedScheme {
  public:
-  OwnedNodesScheme(std::shared_ptr<const Scheme> scheme, const Cut& cut)
-      : WrappedScheme(std::move(scheme)), cut_(cut) {}
+  using OwnedScheme::OwnedScheme;
 
   SchemeTraits Traits() const override {
-    SchemeTraits traits = scheme()->Traits();
-    traits.owners = cut_.owners;
+    SchemeTraits traits = OwnedScheme::Traits();
     traits.takes_candidates = false;
     return traits;
   }
   int64_t ElementsSent(const Unit& unit, double parameter) const override {
-    const std::vector<Unit> slices = CutUnit(unit, cut_);
-    const double inside = cut_.inner > 0 ? cut_.inner : parameter;
-    return SlicesElementsSent(*scheme(), slices, inside) +
-           SlicesElementsSent(*scheme(), slices, parameter) / cut_.node;
+    const double inside = cut().inner > 0 ? cut().inner : parameter;
+    return OwnedScheme::ElementsSent(unit, inside) +
+           OwnedScheme::ElementsSent(unit, parameter) / cut().node;
   }
   // Workers send other slices across nodes: their bytes are the mean over the workers.
   std::optional<int64_t> MessageBytes(const Unit& unit, double parameter) const override {
-    const auto plan = Plan(unit, parameter, 2 * cut_.node);
+    const auto plan = Plan(unit, parameter, 2 * cut().node);
     int64_t sum = 0;
     for (const PlannedCall& call : *plan) sum += call.bytes;
     return sum;
   }
   std::optional<std::vector<PlannedCall>> Plan(const Unit& unit, double parameter,
                                                int active_workers) const override {
-    const int nodes = std::max(1, active_workers / cut_.node);
-    const NodePlan plan = PlanOf(*scheme(), cut_, CutUnit(unit, cut_), parameter, nodes);
+    const int nodes = std::max(1, active_workers / cut().node);
+    const NodePlan plan = PlanOf(*scheme(), cut(), SlicesOf(unit), parameter, nodes);
     int64_t across = 0;
-    for (int position = 0; position < cut_.node; ++position)
-      across += plan.OuterSum(cut_, position);
-    return std::vector<PlannedCall>{{InnerCall(cut_, plan), plan.InnerSum()},
-                                    {OuterCall(cut_, plan), across / cut_.node}};
-  }
-  bool Compresses(const Unit& unit, double parameter) const override {
-    return scheme()->Compresses(CutUnit(unit, cut_).front(), parameter);
-  }
-  std::vector<double> SquaredErrors(const Unit& unit, std::span<const float> values,
-                                    std::span<const double> parameters,
-                                    const RandomKey& random) const override {
-    return SlicesSquaredErrors(*scheme(), unit, CutUnit(unit, cut_), values, parameters, random);
-  }
-  WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override {
-    return SlicesErrorWork(*scheme(), CutUnit(unit, cut_), parameters);
+    for (int position = 0; position < cut().node; ++position) {
+      across += plan.OuterSum(cut(), position);
+    }
+    return std::vector<PlannedCall>{{InnerCall(cut(), plan), plan.InnerSum()},
+                                    {OuterCall(cut(), plan), across / cut().node}};
   }
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override {
     // One worker stands for a node.
-    const int all = std::max(workers, cut_.node);
-    if (all % cut_.node != 0) {
-      throw Error("option node of " + std::string(Name()), std::to_string(cut_.node),
+    const int all = std::max(workers, cut().node);
+    if (all % cut().node != 0) {
+      throw Error("option node of " + std::string(Name()), std::to_string(cut().node),
                   "a divisor of the " + std::to_string(workers) + " workers");
     }
-    return std::make_unique<OwnedNodesExchange>(scheme(), unit, cut_, all);
+    return std::make_unique<OwnedNodesExchange>(scheme(), unit, cut(), all);
   }
-
- private:
-  Cut cut_;
 };
 
 }  // namespace

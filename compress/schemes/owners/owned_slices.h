@@ -7,7 +7,8 @@
 // Slices are cut as frameworks cut tensors: S times ceil(rows / S) rows (FSDP2), or S times
 // ceil(n / S) values (ZeRO-3). The last ones may be shorter, or empty. A slice is a unit of its own
 // for the scheme: `topk` keeps max(1, floor(density n)) of its n values, and rules on the size of
-// units hold for its size.
+// units hold for its size. With `select=unit` a worker selects from the whole unit, and each owner
+// gets what is selected in its slice (owned_unit.h).
 #pragma once
 
 #include <memory>
@@ -26,23 +27,24 @@ namespace legacy {
 
 // A Cut says how a unit is cut into slices, and how they travel.
 struct Cut {
-  int owners = 0;       // S; 0: not at all
-  bool by_rows = true;  // false: by values
-  int node = 0;         // workers of a node, which divide S; 0, or S and more: one exchange
-  double inner = 0;     // parameter of messages inside nodes; 0: that of the others
+  int owners = 0;        // S; 0: not at all
+  bool by_rows = true;   // false: by values
+  int node = 0;          // workers of a node, which divide S; 0, or S and more: one exchange
+  double inner = 0;      // parameter of messages inside nodes; 0: that of the others
+  bool by_unit = false;  // true: values are selected from the whole unit
 };
 
 // Returns the slices of a unit that have any values, which are its first ones.
 std::vector<Unit> CutUnit(const Unit& unit, const Cut& cut);
 
-// Returns the options "owners", "cut", "node" and "inner".
+// Returns the options "owners", "cut", "node", "inner" and "select".
 std::span<const OptionSpec> OwnedSlicesOptions();
 Cut ReadCut(const OptionReader& options);
 
 // Returns the scheme whose messages go to owners of slices; without owners, `scheme` itself. Throws
 // Error for schemes whose sums are needed whole, or that send in another way than one message to
 // all (broadcasts, sums by hops, servers); with nodes also for those whose lengths depend on the
-// data.
+// data; with `by_unit` for those whose messages are no selections that can be divided.
 std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut);
 
 }  // namespace legacy
