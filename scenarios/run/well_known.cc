@@ -25,6 +25,8 @@ Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
   one.steps = 1;
   one.further = "none";
   one.stragglers = "none";
+  one.parallel = "none";
+  one.pipeline = Scenario().pipeline;
   one.fidelity = "analytic";
   one.record = false;
   return one;
