@@ -1,10 +1,10 @@
 #include "scenarios/replay/training_jobs.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>

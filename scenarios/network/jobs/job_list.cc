@@ -108,7 +108,8 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOption
         job.trains = true;
         job.leaves = entry.steps.has_value();
         job.steps = entry.steps.value_or(options.steps);
-        job.work = LocatedAt(job.where, [&] { return trainings->Read(entry, job.steps); });
+        job.work =
+            LocatedAt(job.where, path + ":", [&] { return trainings->Read(entry, job.steps); });
       } else {
         ReadCollective(entry, ns3_attributes, job);
       }

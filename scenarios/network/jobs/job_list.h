@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "scenarios/network/jobs/job_work.h"
 #include "scenarios/network/options/experiment_options.h"
 
@@ -66,15 +67,19 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOption
                                  const std::map<std::string, std::string>& ns3_attributes,
                                  const TrainingReader* trainings = nullptr);
 
-// Returns what `call` returns. Errors get `where` as a prefix, unless they already have it.
+// Returns what `call` returns. Errors get `where` as a prefix, unless they begin with `located`.
 template <class Call>
-auto LocatedAt(const std::string& where, Call call) {
+auto LocatedAt(const std::string& where, const std::string& located, Call call) {
   try {
     return call();
   } catch (const Error& error) {
-    if (std::string(error.what()).starts_with(where)) throw;
+    if (std::string(error.what()).starts_with(located)) throw;
     throw error.Within(where);
   }
+}
+template <class Call>
+auto LocatedAt(const std::string& where, Call call) {
+  return LocatedAt(where, where, call);
 }
 
 }  // namespace legacy

@@ -30,20 +30,18 @@ std::vector<int> HostsOf(const JobRequest& job, const HostNames& hosts) {
 // Returns the first of the job's placements that the fabric allows.
 fabric::Placement PlacementOf(const JobRequest& request, const fabric::PlacementRequest& places,
                               const fabric::Topology& topology) {
-  const std::vector<fabric::PlacementRequest> ways = request.work->Placements();
-  for (fabric::PlacementRequest way : ways) {
+  std::vector<fabric::PlacementRequest> ways = request.work->Placements();
+  for (fabric::PlacementRequest& way : ways) {
     way.hosts = places.hosts;
     way.taken = places.taken;
     way.server = places.server;
-    if (way.aggregation == ways.back().aggregation) {
-      return LocatedAt(request.where, [&] { return fabric::MakePlacement(way, topology); });
-    }
+    if (&way == &ways.back()) break;
     try {
       return fabric::MakePlacement(way, topology);
     } catch (const Error&) {  // the next one is tried
     }
   }
-  return {};  // never reached: the last one is taken or throws
+  return LocatedAt(request.where, [&] { return fabric::MakePlacement(ways.back(), topology); });
 }
 
 void PlaceJob(PlacedJob& job, const Network& network, const HostNames& hosts, int server,

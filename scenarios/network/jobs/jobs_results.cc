@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include "analysis/table_text.h"
@@ -28,6 +30,11 @@ std::vector<TimeNs> TimesOfSteps(const JobTiming& timing) {
 }
 
 std::string MeanText(const JobTiming& timing) { return FormatTime(RoundedTime(timing.Mean())); }
+
+// Returns the bytes of a worker's messages in a step.
+int64_t BytesOf(const PlacedJob& job, size_t method) {
+  return std::llround(job.steps[method].bytes);
+}
 
 // Returns "host0 host1 ...".
 std::string HostsText(const PlacedJob& job) {
@@ -88,7 +95,7 @@ Row RowOf(const PreparedJobs& prepared, const JobsMeasurement& m, size_t j,
   row["method"] = job.methods[m.methods[j]];
   if (m.offset) row["offset"] = *m.offset;
   row["workers"] = job.network->placement.Workers();
-  row["bytes"] = job.steps[m.methods[j]].bytes;
+  row["bytes"] = BytesOf(job, m.methods[j]);
   row["hosts"] = HostsText(job);
   row["repetitions"] = std::ssize(together.ends);
   row["start_seconds"] = InSeconds(together.start);
@@ -134,12 +141,12 @@ Table TimesTable(const PreparedJobs& prepared, const JobsMeasurement& m) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row = {job.request.name, job.request.work->Name()};
     if (methods) row.push_back(job.methods[m.methods[j]]);
-    row.insert(row.end(), {std::to_string(job.network->placement.Workers()),
-                           FormatBytes(RoundedTime(job.steps[m.methods[j]].bytes)),
-                           std::to_string(together.ends.size()), FormatTime(together.start),
-                           FormatTime(m.alone[j].Time()), FormatTime(together.Time()),
-                           fmt::format("{:.3f}", m.Slowdown(j)), MeanText(m.alone[j]),
-                           MeanText(together), FormatTime(together.Last())});
+    row.insert(row.end(),
+               {std::to_string(job.network->placement.Workers()),
+                FormatBytes(BytesOf(job, m.methods[j])), std::to_string(together.ends.size()),
+                FormatTime(together.start), FormatTime(m.alone[j].Time()),
+                FormatTime(together.Time()), fmt::format("{:.3f}", m.Slowdown(j)),
+                MeanText(m.alone[j]), MeanText(together), FormatTime(together.Last())});
   }
   return table;
 }

@@ -227,7 +227,7 @@ TEST_F(TrainingJobsTest, MistakesAreNamed) {
   expect("jobs: [{layers: resnet5}]", ":1:");
   expect("jobs: [{layers: resnet50, batch: many}]", ":1:27: batch: got 'many'");
   expect("jobs: [{model: small-cnn}]", ":1:9: key 'model': a job that trains a model is to be");
-  expect("jobs: [{run: /no/such/folder}]", ":1:9: /no/such/folder");
+  expect("jobs: [{run: /no/such/folder}]", ":1:9: run directory: got '/no/such/folder'");
   expect("jobs: [{layers: resnet50, hosts: [0, 1]}, {layers: resnet50, hosts: [1, 2]}]",
          ":1:43: hosts: got 'host1'; allowed: a host on which no other training computes; job0");
   expect("jobs: [{layers: resnet50, hosts: [0, 1], workers: 3}]", "workers: got '3'; allowed: 2");
