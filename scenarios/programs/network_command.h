@@ -56,8 +56,8 @@ const OptionTable<NetworkCommand>& NetworkRows();
 
 // Prints the table on standard output, or on standard error where a file goes to standard output,
 // and writes the files at the end, each whole. `stop` is read between the points of a sweep; once
-// it is set, the finished points are written. `trainings` reads those among the jobs of --jobs; null:
-// there are none. Returns the exit status. Throws Error; nothing is written then.
+// it is set, the finished points are written. `trainings` reads those among the jobs of --jobs;
+// null: there are none. Returns the exit status. Throws Error; nothing is written then.
 int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop,
                       const TrainingReader* trainings = nullptr);
 

@@ -50,7 +50,8 @@ class JobGraph::Sink : public fabric::FlowSink {
 
 void JobGraph::OnStart(fabric::FlowSink& sink) {
   listener_.Started(job_);
-  StartStep(sink);
+  MakeStep(sink);
+  Tell(sink, [](fabric::StepGraph& step, fabric::FlowSink& own) { step.OnStart(own); });
 }
 
 void JobGraph::OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) {
@@ -66,19 +67,26 @@ void JobGraph::OnWake(uint64_t token, fabric::FlowSink& sink) {
   });
 }
 
-void JobGraph::StartStep(fabric::FlowSink& sink) {
+void JobGraph::MakeStep(const fabric::FlowSink& sink) {
   round_ = (round_ + 1) % kRounds;
+  began_ = sink.Now();
   step_ = std::make_unique<fabric::StepGraph>(steps_.traffic(done_));
-  Tell(sink, [](fabric::StepGraph& step, fabric::FlowSink& own) { step.OnStart(own); });
 }
 
 template <class Call>
 void JobGraph::Tell(fabric::FlowSink& sink, Call call) {
-  Sink own(sink, first_endpoint_, round_);
-  call(*step_, own);
-  if (!step_->Done()) return;
-  done_ = listener_.Ended(job_, sink.Now(), MeanExposed(*step_), sink);
-  if (!Done()) StartStep(sink);
+  {
+    Sink own(sink, first_endpoint_, round_);
+    call(*step_, own);
+  }
+  while (step_->Done()) {
+    done_ = listener_.Ended(job_, sink.Now(), MeanExposed(*step_), sink);
+    leaves_ = leaves_ || sink.Now() == began_;
+    if (Done()) return;
+    MakeStep(sink);
+    Sink own(sink, first_endpoint_, round_);
+    step_->OnStart(own);
+  }
 }
 
 }  // namespace legacy

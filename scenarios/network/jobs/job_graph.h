@@ -27,33 +27,37 @@ class JobListener {
 class JobGraph : public fabric::FlowGraph {
  public:
   // `job` is its number for the listener. It has its endpoints from `first_endpoint` on, and ends
-  // after `last` steps. What references refer to outlives this.
-  JobGraph(size_t job, const JobSteps& steps, int first_endpoint, int64_t last,
+  // after `least` steps if it leaves then, or if a step takes no time. What references refer to
+  // outlives this.
+  JobGraph(size_t job, const JobSteps& steps, int first_endpoint, int64_t least, bool leaves,
            JobListener& listener)
       : job_(job),
         steps_(steps),
         first_endpoint_(first_endpoint),
-        last_(last),
+        least_(least),
+        leaves_(leaves),
         listener_(listener) {}
 
   void OnStart(fabric::FlowSink& sink) override;
   void OnDelivered(const fabric::Flow& flow, fabric::FlowSink& sink) override;
   void OnWake(uint64_t token, fabric::FlowSink& sink) override;
-  bool Done() const override { return done_ >= last_; }
+  bool Done() const override { return leaves_ && done_ >= least_; }
 
  private:
   class Sink;
-  void StartStep(fabric::FlowSink& sink);
+  void MakeStep(const fabric::FlowSink& sink);
   template <class Call>
   void Tell(fabric::FlowSink& sink, Call call);
 
   const size_t job_;
   const JobSteps& steps_;
   const int first_endpoint_;
-  const int64_t last_;
+  const int64_t least_;
+  bool leaves_;
   JobListener& listener_;
   std::unique_ptr<fabric::StepGraph> step_;
   uint64_t round_ = 0;  // of the step, by which wake-ups of those before are known
+  TimeNs began_ = 0;    // of the step
   int64_t done_ = 0;
 };
 

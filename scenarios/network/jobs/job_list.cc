@@ -102,7 +102,7 @@ std::vector<JobRequest> ReadJobs(const std::string& path, const ExperimentOption
     ParseChoice(key, "key", {"jobs"});
     if (!jobs.IsSequence()) throw Error::Refusal("jobs: expected a list of jobs");
     for (const YAML::Node& map : jobs) {
-      JobEntry entry{.map = map, .path = path, .options = defaults};
+      JobEntry entry{.map = map, .path = path, .options = defaults, .hosts = 0, .steps = {}};
       JobRequest job = ReadCommon(entry, requests.size());
       if (trainings != nullptr && trainings->Reads(entry)) {
         job.trains = true;

@@ -23,7 +23,7 @@ struct JobRequest {
   std::vector<std::string> hosts;  // names or numbers of the workers' hosts; empty: by placement
   TimeNs start = 0;
   int64_t steps = 1;    // number of steps that are measured
-  bool leaves = true;   // it ends after them; false: it goes on until all jobs have done theirs
+  bool leaves = true;   // it ends after them; false: it continues until all jobs have done theirs
   bool trains = false;  // its hosts are not those of another training
   std::string where;    // "file:line:column: ", for messages
 };

@@ -12,8 +12,6 @@
 namespace legacy {
 namespace {
 
-constexpr int64_t kEndless = INT64_MAX;
-
 // A ChosenJob takes part in a run.
 struct ChosenJob {
   size_t job = 0;  // of PreparedJobs
@@ -103,8 +101,8 @@ class JobsCount : public JobListener {
     for (Job& job : jobs_) {
       if (!job.Left()) there.push_back(&job);
     }
-    int64_t wanted = 0;          // periods, until all have done their steps
-    int64_t allowed = kEndless;  // before the last step of a job that leaves
+    int64_t wanted = 0;           // periods, until all have done their steps
+    int64_t allowed = INT64_MAX;  // before the last step of a job that leaves
     for (size_t i = 0; i < there.size(); ++i) {
       const int64_t left = there[i]->measured - there[i]->Done();
       const int64_t steps = found->steps[i];
@@ -219,9 +217,10 @@ class JobsRunner {
     std::vector<std::unique_ptr<JobGraph>> graphs;
     for (size_t i = 0; i < chosen.size(); ++i) {
       const PlacedJob& job = prepared_.jobs[chosen[i].job];
-      const int64_t last = steps > 0 ? steps : job.request.leaves ? job.request.steps : kEndless;
+      const int64_t least = steps > 0 ? steps : job.request.steps;
       graphs.push_back(std::make_unique<JobGraph>(i, job.steps[chosen[i].method],
-                                                  job.first_endpoint, last, count));
+                                                  job.first_endpoint, least,
+                                                  steps > 0 || job.request.leaves, count));
       engine.Submit(*graphs.back(), Later(now, chosen[i].start));
     }
     if (!engine.RunUntil(kNever) && !count.Finished()) {

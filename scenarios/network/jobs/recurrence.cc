@@ -15,8 +15,8 @@ int64_t StepsOf(std::span<const TimeNs> ends, TimeNs period) {
   if (*before != ends.back() - period) return 0;
   const int64_t steps = std::distance(before, ends.end()) - 1;
   const int64_t done = std::ssize(ends);
-  if (steps < 1 || done < 2 * steps) return 0;
-  for (int64_t i = done - steps; i < done; ++i) {
+  if (steps < 1 || done <= 2 * steps) return 0;
+  for (int64_t i = done - steps - 1; i < done; ++i) {
     if (ends[i] - ends[i - steps] != period) return 0;
   }
   return steps;
@@ -26,9 +26,10 @@ int64_t StepsOf(std::span<const TimeNs> ends, TimeNs period) {
 
 std::optional<Recurrence> FindRecurrence(std::span<const std::span<const TimeNs>> ends) {
   const std::span<const TimeNs> first = ends.front();
-  for (int64_t steps = 1; steps <= kLongest && 2 * steps <= std::ssize(first); ++steps) {
+  for (int64_t steps = 1; steps <= kLongest && 2 * steps < std::ssize(first); ++steps) {
     Recurrence found;
     found.period = first.back() - first[first.size() - 1 - steps];
+    if (found.period == 0) continue;
     for (const std::span<const TimeNs> job : ends) {
       found.steps.push_back(StepsOf(job, found.period));
       if (found.steps.back() == 0) break;

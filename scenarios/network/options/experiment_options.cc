@@ -157,7 +157,7 @@ OptionTable<ExperimentOptions> OptionsOfJobs() {
           kUnrecorded | kUsual,
       Integer<&ExperimentOptions::steps, 1, kMostJobSteps>(
           "steps", "--steps",
-          "number of measured steps of the trainings of --jobs that say none; these go on until "
+          "number of measured steps of the trainings of --jobs that say none; these continue until "
           "all jobs have done theirs") |
           kUnrecorded,
       Text<&ExperimentOptions::offsets>(
