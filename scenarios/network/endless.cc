@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/units.h"
+#include "scenarios/network/fairness.h"
 
 namespace legacy {
 namespace {
@@ -76,14 +77,11 @@ double ThroughputWindow::Most() const {
 }
 
 double ThroughputWindow::Fairness() const {
-  double squares = 0;
-  double count = 0;
+  std::vector<double> shares;
   for (size_t f = 0; f < rates.size(); ++f) {
-    if (!active[f]) continue;
-    squares += rates[f] * rates[f];
-    ++count;
+    if (active[f]) shares.push_back(rates[f]);
   }
-  return squares > 0 ? Total() * Total() / (count * squares) : 1;
+  return JainIndex(shares);
 }
 
 std::vector<FlowRequest> WithExpectedBytes(std::vector<FlowRequest> flows, TimeNs duration,

@@ -24,9 +24,7 @@ struct ThroughputWindow {
   double Total() const;
   double Least() const;
   double Most() const;
-  // Returns Jain's fairness index of the active flows, (sum x)^2 / (n sum x^2) (Jain, Chiu, Hawe,
-  // DEC-TR-301, 1984): 1 where all are equal, 1/n where one has everything. It is 1 without flows,
-  // and where nothing arrives.
+  // Returns JainIndex of the active flows.
   double Fairness() const;
 };
 

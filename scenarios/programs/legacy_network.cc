@@ -1,4 +1,5 @@
-// legacy-network times collectives and flows on a simulated network, without training.
+// legacy-network times collectives, flows, and steps of trainings on a simulated network, without
+// training.
 #include <cstdio>
 #include <iostream>
 
@@ -6,6 +7,7 @@
 #include "scenarios/network/validation/validation.h"
 #include "scenarios/programs/network_command_line.h"
 #include "scenarios/published/whole_steps.h"
+#include "scenarios/replay/training_jobs.h"
 #ifdef LEGACY_WITH_NS3
 #include "scenarios/network/validation/validation_ns3.h"
 #endif
@@ -15,7 +17,8 @@ namespace {
 int Run(const legacy::NetworkCommand& command) {
   static const legacy::StopFlag never = 0;  // Ctrl-C ends a single experiment at once
   const bool sweeps = !command.sweeps.empty();
-  return legacy::RunNetworkCommand(command, sweeps ? legacy::CatchStop() : never);
+  const legacy::TrainingJobs trainings;
+  return legacy::RunNetworkCommand(command, sweeps ? legacy::CatchStop() : never, &trainings);
 }
 
 int Run(const legacy::TopoCommand& command) { return legacy::RunTopoCommand(command); }

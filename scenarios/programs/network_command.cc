@@ -17,6 +17,7 @@
 #include "base/programs/terminal.h"
 #include "scenarios/network/jobs/jobs.h"
 #include "scenarios/network/jobs/jobs_results.h"
+#include "scenarios/network/jobs/jobs_run.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/options/sweep.h"
 #include "scenarios/network/outputs.h"
@@ -250,12 +251,13 @@ void CheckJobs(const NetworkCommand& command) {
   }
 }
 
-int RunJobs(const NetworkCommand& command) {
+int RunJobs(const NetworkCommand& command, const TrainingReader* trainings) {
   CheckJobs(command);
   const NetworkOutputs& outputs = command.outputs;
   const std::string& path = command.options.jobs;
-  PreparedJobs prepared = PrepareJobs(ReadJobs(path, command.options, command.ns3_attributes),
-                                      command.options, command.ns3_attributes);
+  PreparedJobs prepared =
+      PrepareJobs(ReadJobs(path, command.options, command.ns3_attributes, trainings),
+                  command.options, command.ns3_attributes);
   Announce(PacketSeconds(prepared), command);
   const std::vector<JobsMeasurement> measurements = MeasureJobs(prepared);
   if (!command.quiet) {
@@ -268,6 +270,8 @@ int RunJobs(const NetworkCommand& command) {
   std::vector<Measurement> links;
   for (const JobsMeasurement& m : measurements) {
     links.emplace_back();
+    const bool other = links.size() > 1 && links[links.size() - 2].fidelity == m.fidelity;
+    links.back().repetition = other ? links[links.size() - 2].repetition + 1 : 0;
     links.back().fidelity = m.fidelity;
     links.back().timing = m.timing;
   }
@@ -377,9 +381,10 @@ int RunSweep(const NetworkCommand& command, const StopFlag& stop) {
 
 }  // namespace
 
-int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop) {
+int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop,
+                      const TrainingReader* trainings) {
   CheckFiles(command);
-  if (!command.options.jobs.empty()) return RunJobs(command);
+  if (!command.options.jobs.empty()) return RunJobs(command, trainings);
   return command.sweeps.empty() ? RunOne(command) : RunSweep(command, stop);
 }
 

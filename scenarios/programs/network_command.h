@@ -10,6 +10,7 @@
 #include "base/parsed.h"
 #include "base/programs/program.h"
 #include "scenarios/network/engines/engines.h"
+#include "scenarios/network/jobs/job_list.h"
 #include "scenarios/network/options/experiment_options.h"
 
 namespace legacy {
@@ -55,8 +56,9 @@ const OptionTable<NetworkCommand>& NetworkRows();
 
 // Prints the table on standard output, or on standard error where a file goes to standard output,
 // and writes the files at the end, each whole. `stop` is read between the points of a sweep; once
-// it is set, the finished points are written. Returns the exit status. Throws Error; nothing is
-// written then.
-int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop);
+// it is set, the finished points are written. `trainings` reads those among the jobs of --jobs;
+// null: there are none. Returns the exit status. Throws Error; nothing is written then.
+int RunNetworkCommand(const NetworkCommand& command, const StopFlag& stop,
+                      const TrainingReader* trainings = nullptr);
 
 }  // namespace legacy

@@ -2,27 +2,23 @@
 
 #include <utility>
 
-#include "scenarios/options/methods.h"
-#include "scenarios/run/diagnostics.h"
 #include "scenarios/run/timed_training.h"
-#include "scenarios/training/step_sources.h"
+#include "scenarios/training/training_request.h"
 
 namespace legacy {
 
+std::unique_ptr<StepSource> ShapeSteps(const Scenario& scenario, const std::string& method,
+                                       StepSources& sources) {
+  const Method found = FindMethod(scenario, method);
+  return MakeRequested(
+      {found.name, found.policy, found.parameter, scenario.seed, DataWorkers(scenario)}, scenario,
+      sources, OneProcess());
+}
+
 analysis::StepRow TimeOneStep(const Scenario& scenario) {
+  const std::string& policy = scenario.policies.front();
   const std::unique_ptr<StepSources> sources = DrawnSources(scenario);
-  TrainingOptions options;
-  options.workers = DataWorkers(scenario);
-  options.batch_size = scenario.batch;
-  options.passes = scenario.accumulate;
-  options.total_steps = scenario.steps;
-  options.precision = *scenario.precision;
-  const std::span<const Unit> layers = sources->Layers();
-  const Method method = FindMethod(scenario, scenario.policies.front());
-  BuiltMethod built = BuildMethod(method, scenario, layers);
-  options.buckets = BucketsOf(scenario, *built.scheme);
-  options.weights = WeightCodecOf(method, scenario, options.seed);
-  const std::unique_ptr<StepSource> step = sources->Make(options, method, std::move(built));
+  const std::unique_ptr<StepSource> step = ShapeSteps(scenario, policy, *sources);
   ScenarioTiming timing(scenario);
   StepClocks clocks;
   for (Clock& clock : timing.MakeClocks(step->Costs(), step->Layers())) {
@@ -30,7 +26,7 @@ analysis::StepRow TimeOneStep(const Scenario& scenario) {
   }
   analysis::RunDirectory rows;
   MemorySink sink(rows);
-  TimedTraining timed(timing, sink, nullptr, method.name, scenario.seed, std::move(clocks),
+  TimedTraining timed(timing, sink, nullptr, policy, scenario.seed, std::move(clocks),
                       step->Layers());
   const StepStart start = timed.Start();
   return timed.Step(step->Step(start.participation.workers).work, start, {});

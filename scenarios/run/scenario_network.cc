@@ -6,19 +6,34 @@
 #include "scenarios/network/engines/engines.h"
 
 namespace legacy {
+
+std::vector<fabric::PlacementRequest> PlacementsOf(const Scenario& scenario) {
+  fabric::PlacementRequest placement;
+  placement.text = scenario.placement;
+  placement.workers = scenario.workers;
+  placement.servers = AggregatingServers(scenario);
+  placement.node = scenario.group;
+  const bool peers = *scenario.aggregation == Transfer::kPeers;
+  if (peers && *scenario.allreduce) {
+    placement.aggregation = fabric::AggregationOf(**scenario.allreduce);
+  }
+  if (!peers || *scenario.allreduce || *scenario.protocol) return {placement};
+  fabric::PlacementRequest with_switches = placement;
+  with_switches.aggregation = fabric::Aggregation::Nodes;
+  return {with_switches, placement};
+}
+
 namespace {
 
-// Builds the network. If NCCL's choice of algorithms may use the switches of nodes, these sum,
-// provided that they exist.
+// Builds the network with the first of the placements that it allows.
 std::unique_ptr<Network> Build(NetworkRequest& request, const Scenario& scenario) {
-  const bool choice =
-      *scenario.aggregation == Transfer::kPeers && !*scenario.allreduce && !*scenario.protocol;
-  if (choice) {
+  const std::vector<fabric::PlacementRequest> placements = PlacementsOf(scenario);
+  for (const fabric::PlacementRequest& placement : placements) {
+    request.placement = placement;
+    if (&placement == &placements.back()) break;
     try {
-      request.placement.aggregation = fabric::Aggregation::Nodes;
       return BuildNetwork(request);
-    } catch (const Error&) {
-      request.placement.aggregation = fabric::Aggregation::None;
+    } catch (const Error&) {  // the next one is tried
     }
   }
   return BuildNetwork(request);
@@ -35,14 +50,6 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
   request.topology.multipath = *scenario.multipath;
   request.topology.changes = scenario.changes;
   request.topology.changesOption = "network.changes";
-  request.placement.text = scenario.placement;
-  request.placement.workers = scenario.workers;
-  const Transfer transfer = *scenario.aggregation;
-  request.placement.servers = AggregatingServers(scenario);
-  if (transfer == Transfer::kPeers && *scenario.allreduce) {
-    request.placement.aggregation = fabric::AggregationOf(**scenario.allreduce);
-  }
-  request.placement.node = scenario.group;
   request.transport = *scenario.transport;
   request.transport.SetMtu(scenario.mtu);
   request.transport.connections = *scenario.connections;

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "scenarios/network/engines/network.h"
 #include "scenarios/options/scenario.h"
@@ -15,6 +16,11 @@ struct ScenarioNetwork {
   std::unique_ptr<Network> network;
   fabric::EngineFactory factory;  // makes the engine of the scenario's fidelity
 };
+
+// Returns the endpoints of the scenario's workers and servers, and where they are. Of several ways
+// that which comes first and which the fabric allows holds: if NCCL's choice of algorithms may use
+// the switches of nodes, these sum, provided that they exist.
+std::vector<fabric::PlacementRequest> PlacementsOf(const Scenario& scenario);
 
 // Builds the network of the first entry of the scenario's network schedule. Throws Error on a
 // fabric that cannot be built or is too small, on ns-3 attributes that ns-3 refuses, and on packet

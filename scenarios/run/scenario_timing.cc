@@ -7,7 +7,6 @@
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
 #include "trainer/clock/measured_clock.h"
-#include "trainer/update_work.h"
 
 namespace legacy {
 namespace {
@@ -41,21 +40,12 @@ std::vector<ScenarioNetwork> NetworksOf(const Scenario& scenario) {
   return networks;
 }
 
-Profile ProfileOf(const Scenario& scenario) {
-  Profile profile =
-      Faster(LoadProfile(scenario.device_profile), scenario.device_speed, scenario.codec_speed);
-  profile.launches = scenario.launches->value_or(profile.launches);
-  return profile;
-}
-
 }  // namespace
 
 ScenarioTiming::ScenarioTiming(const Scenario& scenario, const std::function<void()>& on_flow)
     : scenario_(scenario),
-      batch_(TimedBatch(scenario)),
       networks_(NetworksOf(scenario)),
-      stragglers_(fabric::MakeStragglers(scenario.stragglers)),
-      profile_(ProfileOf(scenario)),
+      pricing_(scenario),
       files_{scenario.pcap, scenario.flow_monitor, scenario.netanim},
       diagnostics_(ParseDiagnostics(scenario, networks_.front())) {
   for (const ScenarioNetwork& network : networks_) {
@@ -71,27 +61,11 @@ ScenarioTiming::ScenarioTiming(const Scenario& scenario, const std::function<voi
   }
 }
 
-namespace {
-
-// Returns the kernels that apply the mean gradient to the weights.
-std::vector<std::string> UpdateKernels(const Scenario& scenario) {
-  std::vector<std::string> kernels;
-  if (*scenario.precision == Precision::kFp16) kernels.push_back(kUnscaleKernel);
-  if (scenario.clip_mean > 0) kernels.push_back("clip");
-  kernels.push_back(OptimizerKernel(scenario.optimizer->kind));
-  if (HasSixteenBits(*scenario.precision)) kernels.push_back(kRoundKernel);
-  return kernels;
-}
-
-}  // namespace
-
 std::vector<Clock> ScenarioTiming::MakeClocks(std::span<const OperationCost> costs,
                                               std::span<const Unit> layers) const {
   std::vector<Clock> clocks;
   for (const ScenarioNetwork& network : networks_) {
-    clocks.emplace_back(profile_, costs, layers, TransfersOf(scenario_, *network.network),
-                        UpdateKernels(scenario_), ComputeOptionsOf(scenario_),
-                        ShardingOptionsOf(scenario_));
+    clocks.push_back(pricing_.MakeClock(costs, layers, *network.network));
   }
   return clocks;
 }
@@ -103,7 +77,7 @@ StepClocks ScenarioTiming::MakeClocks(const TraceTraining& training, bool compre
     const double speed = scenario_.device_speed;
     clocks.push_back(
         compressed
-            ? std::make_unique<MeasuredClock>(training, speed, profile_, transfers)
+            ? std::make_unique<MeasuredClock>(training, speed, pricing_.profile(), transfers)
             : std::make_unique<MeasuredClock>(training, speed, scenario_.codec_speed, transfers));
   }
   return clocks;
@@ -139,7 +113,7 @@ LinkEstimate ScenarioTiming::LinkAt(int64_t step) const {
       },
       [this](const WorkList& work) {
         double seconds = 0;
-        for (const Work& entry : work) seconds += profile_.WorkSeconds(entry);
+        for (const Work& entry : work) seconds += pricing_.profile().WorkSeconds(entry);
         return seconds;
       }};
 }
@@ -152,19 +126,6 @@ ScenarioTiming::Counts ScenarioTiming::Simulations() const {
     counts.memoised += simulator.MemoisedSteps();
   }
   return counts;
-}
-
-StepStart ScenarioTiming::StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
-  StepStart start;
-  start.factors = stragglers_->Factors(scenario_.workers, seed, static_cast<uint64_t>(step));
-  start.participation =
-      scenario_.sync->Decide(clock.ComputeTimes(step, batch_, scenario_.accumulate, start.factors));
-  return start;
-}
-
-PricedStep ScenarioTiming::Price(const StepClock& clock, const StepWork& work,
-                                 const StepStart& start) const {
-  return clock.Price(work, start.factors, start.participation.decided);
 }
 
 std::string ScenarioTiming::Description() const {

@@ -14,25 +14,17 @@
 #include "analysis/run_directory.h"
 #include "base/state.h"
 #include "ns3-module/fabric/step/step.h"
-#include "ns3-module/fabric/step/straggler.h"
-#include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/network/fidelity.h"
 #include "scenarios/options/network_schedule.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/diagnostics.h"
 #include "scenarios/run/scenario_network.h"
+#include "scenarios/run/step_pricing.h"
 #include "trainer/clock/clock.h"
 #include "trainer/clock/ddp_trace.h"
-#include "trainer/clock/profile.h"
 #include "trainer/clock/step_work.h"
 
 namespace legacy {
-
-// A StepStart has the facts about a step that are known before it is trained.
-struct StepStart {
-  std::vector<double> factors;  // factors of the stragglers, by worker
-  fabric::Participation participation;
-};
 
 // StepClocks are the device clocks by entry of the network schedule.
 using StepClocks = std::vector<std::unique_ptr<const StepClock>>;
@@ -54,13 +46,17 @@ class ScenarioTiming {
   // its own are sent, whose codecs the profile prices.
   StepClocks MakeClocks(const TraceTraining& training, bool compressed = false) const;
   // Returns the facts that are known before a step is trained.
-  StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const;
+  StepStart StartOf(const StepClock& clock, uint64_t seed, int64_t step) const {
+    return pricing_.StartOf(clock, seed, step);
+  }
   // Returns the step's traffic and device times.
-  PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const;
+  PricedStep Price(const StepClock& clock, const StepWork& work, const StepStart& start) const {
+    return StepPricing::Price(clock, work, start);
+  }
   // Returns true where equal works at different steps are equal on the network, and so are
   // simulated once.
   bool Memoises() const {
-    return scenario_.memoise && !stragglers_->Transient() &&
+    return scenario_.memoise && !pricing_.Transient() &&
            std::ranges::none_of(networks_, [](const ScenarioNetwork& entry) {
              return entry.network->background || entry.network->topology.HasSchedules();
            });
@@ -126,7 +122,6 @@ class ScenarioTiming {
 
  private:
   const Scenario& scenario_;
-  int batch_;                              // batch that a step computes
   std::vector<ScenarioNetwork> networks_;  // one for each entry of the network schedule, or one
   struct AlphaBeta {
     double latency = 0;  // seconds
@@ -135,8 +130,7 @@ class ScenarioTiming {
   std::vector<TransferOptions> transfers_;  // one for each entry of the network schedule, or one
   // Latency and rate of each entry's network by the textbook's rules.
   std::vector<AlphaBeta> alpha_beta_;
-  std::unique_ptr<fabric::StragglerModel> stragglers_;
-  Profile profile_;
+  StepPricing pricing_;
   PacketFiles files_;
   Diagnostics diagnostics_;
   std::vector<fabric::StepSimulator> simulators_;

@@ -8,6 +8,7 @@
 
 #include "base/archive.h"
 #include "base/error.h"
+#include "scenarios/training/in_steps.h"
 
 namespace legacy {
 namespace {

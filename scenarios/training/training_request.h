@@ -28,9 +28,6 @@ struct TrainingRequest {
   }
 };
 
-// Returns the scenario with numbers of steps instead of epochs.
-Scenario InSteps(const Scenario& scenario, const ProcessGroup& processes);
-
 // Returns the units of a method on these layers.
 std::vector<Unit> UnitsOf(const Method& method, const Scenario& scenario,
                           std::span<const Unit> layers);

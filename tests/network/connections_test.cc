@@ -5,7 +5,7 @@
 #include <map>
 #include <numeric>
 
-#include "scenarios/network/jobs/jobs.h"
+#include "scenarios/network/jobs/jobs_run.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy::connections_test {

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "scenarios/network/jobs/jobs_results.h"
+#include "scenarios/network/jobs/jobs_run.h"
+#include "scenarios/network/jobs/recurrence.h"
 #include "tests/network/network_testing.h"
 
 namespace legacy::jobs_test {
@@ -137,6 +139,60 @@ TEST(Jobs, OfEveryCollectiveAreAloneOnHostsOfTheirOwn) {
   EXPECT_EQ(hub.Slowdown(0), 1);
 }
 
+// Without the job with which it shares a link, a job is as it is alone; the third meets nobody.
+TEST(Jobs, AreRunWithoutEachOther) {
+  const JobsMeasurement m = TimesOf(
+      "jobs:\n  - {hosts: [0, 1], collective: broadcast, bytes: 10MB}\n"
+      "  - {hosts: [2, 1], collective: broadcast, bytes: 10MB}\n"
+      "  - {hosts: [3, 4], collective: broadcast, bytes: 10MB}\n",
+      {{"pairs", "on"}});
+  ASSERT_EQ(m.without.size(), 3u);
+  EXPECT_NEAR(m.SlowdownBy(0, 1), 2, 0.001);
+  EXPECT_NEAR(m.SlowdownBy(1, 0), 2, 0.001);
+  for (const size_t other : {0, 1}) EXPECT_EQ(m.SlowdownBy(2, other), 1);
+  EXPECT_EQ(m.SlowdownBy(0, 2), 1);
+  const double expected = (0.5 + 0.5 + 1) * (0.5 + 0.5 + 1) / (3 * (0.25 + 0.25 + 1));
+  EXPECT_NEAR(m.Fairness(), expected, 0.001);
+}
+
+// Jobs of equal steps recur; those whose stragglers are drawn for each step do not.
+TEST(Jobs, RecurWhereTheirStepsAreEqual) {
+  const auto job = [](const char* more) {
+    const std::string both = std::string("bytes: 1MB, compute: 1ms") + more + "}\n";
+    return TimesOf("jobs:\n  - {hosts: [0, 1], repeat: 30, " + both +
+                   "  - {hosts: [1, 2], repeat: 12, " + both);
+  };
+  const JobsMeasurement equal = job("");
+  EXPECT_TRUE(equal.recurrence);
+  for (const size_t j : {0, 1}) {
+    EXPECT_EQ(equal.together[j].ends.size(), j == 0 ? 30u : 12u);
+    EXPECT_TRUE(std::ranges::is_sorted(equal.together[j].ends));
+  }
+  EXPECT_LT(equal.timing.total, equal.together[0].ends.back());
+  EXPECT_FALSE(job(", stragglers: 'lognormal:sigma=0.3'").recurrence);
+}
+
+TEST(Jobs, ARecurrenceIsTwoEqualPeriods) {
+  using Ends = std::vector<TimeNs>;
+  const auto find = [](const std::vector<Ends>& ends) {
+    return FindRecurrence(std::vector<std::span<const TimeNs>>(ends.begin(), ends.end()));
+  };
+  EXPECT_FALSE(find({{10}}));
+  EXPECT_FALSE(find({{10, 20}}));  // one period alone
+  const auto one = find({{10, 20, 30}});
+  ASSERT_TRUE(one);
+  EXPECT_EQ(one->period, 10);
+  EXPECT_EQ(one->steps, Ends{1});
+  // Two steps of the first in three of the second, which ends 1 ns earlier or at the same time.
+  const auto two = find({{7, 20, 27, 40, 47, 60}, {5, 12, 20, 25, 32, 40, 45, 52, 60}});
+  ASSERT_TRUE(two);
+  EXPECT_EQ(two->period, 20);
+  EXPECT_EQ(two->steps, (Ends{2, 3}));
+  EXPECT_FALSE(find({{10, 20, 30, 40}, {9, 19, 28, 39}}));  // one step was 1 ns shorter
+  EXPECT_FALSE(find({{10, 20, 30}, {}}));
+  EXPECT_FALSE(find({{10, 10, 10}}));  // no time passes
+}
+
 TEST(Jobs, RowsAndTablesHaveEachJob) {
   const PreparedJobs prepared =
       JobsOf("jobs: [{name: left, hosts: [0, 1], bytes: 1MB}, {hosts: [2, 3], repeat: 2}]",
@@ -193,6 +249,15 @@ TEST(Jobs, MistakesAreNamed) {
             std::string::npos);
   EXPECT_NE(refusal("jobs: [{workers: 6, collective: recursive-doubling-allgather}]")
                 .find(":1:8: recursive-doubling-allgather: workers: got '6'"),
+            std::string::npos);
+  EXPECT_NE(refusal("jobs: [{workers: 2}]", {{"offsets", "0..1"}}).find("FROM..TO:xN"),
+            std::string::npos);
+  EXPECT_NE(refusal("jobs: [{workers: 2}]", {{"offsets", "0.5"}, {"pairs", "on"}})
+                .find("off beside --offsets"),
+            std::string::npos);
+  EXPECT_NE(MessageOf([] {
+              ExperimentWith({{"offsets", "0.5"}});
+            }).find("nothing without --jobs"),
             std::string::npos);
   EXPECT_NE(refusal("jobs: []").find("jobs: got '0'"), std::string::npos);
   EXPECT_NE(refusal("jobs: all").find("expected a list of jobs"), std::string::npos);

@@ -566,11 +566,43 @@ TEST_F(NetworkProgram, MistakesGiveOneClearMessage) {
   EXPECT_EQ(Run("--help").status, 0);
 }
 
+// Two trainings that share a spine: what each slows, and what compressing one of them does.
+TEST_F(NetworkProgram, TrainingsShareTheNetwork) {
+  std::ofstream(directory_ / "jobs.yaml")
+      << "jobs:\n"
+         "  - {name: a, hosts: [0, 2], layers: resnet18, policies: [dense, topk@1%]}\n"
+         "  - {name: b, hosts: [1, 3], layers: resnet18, sharding: fsdp}\n";
+  const std::string line =
+      "--jobs=jobs.yaml --topo=leaf-spine:leaves=2,hosts=2,spines=1,oversubscription=2 --steps=5 "
+      "--bandwidth=10Gbps --fidelity=flow --links=l.csv ";
+  const Result result = Run(line + "--pairs=on --csv=a.csv");
+  ASSERT_EQ(result.status, 0) << result.text;
+  for (const char* word : {"resnet18 fsdp", "a: topk@1%", "gather", "by b", "fairness", "faster"}) {
+    EXPECT_NE(result.text.find(word), std::string::npos) << word << "\n" << result.text;
+  }
+  const auto rows = Csv("a.csv");
+  ASSERT_EQ(rows.size(), 1u + 2 * 2);
+  const auto value = [&](size_t row, const char* name) {
+    const auto column = std::find(rows[0].begin(), rows[0].end(), name) - rows[0].begin();
+    return rows[row][column];
+  };
+  EXPECT_GT(std::stod(value(1, "slowdown")), std::stod(value(3, "slowdown")));
+  EXPECT_EQ(value(2, "slowdown_by_a"), value(2, "slowdown"));
+  EXPECT_EQ(value(1, "exposed_gather_alone_seconds"), "");
+  EXPECT_GT(std::stod(value(2, "exposed_gather_together_seconds")), 0);
+  ASSERT_EQ(Run(line + "--pairs=on --csv=b.csv --quiet").text, "");
+  EXPECT_EQ(Read(directory_ / "a.csv"), Read(directory_ / "b.csv"));
+  EXPECT_EQ(Run(line + "--offsets=0..1:x2 --csv=c.csv --quiet").status, 0);
+  EXPECT_EQ(Csv("c.csv").size(), 1u + 2 * 2 * 2);
+}
+
 // Every command of the handbook runs.
 TEST_F(NetworkProgram, CommandsOfTheHandbookRun) {
   std::ofstream(directory_ / "flows.csv") << "0,1,1000\n";
   std::ofstream(directory_ / "jobs.yaml")
       << "jobs: [{name: a, workers: 6, bytes: 1MB}, {name: b, hosts: [0, 15], repeat: 2}]\n";
+  fs::create_directory_symlink(fs::path(LEGACY_NETWORK_HANDBOOK).parent_path() / "../scenarios",
+                               directory_ / "scenarios");
   std::istringstream handbook(Read(LEGACY_NETWORK_HANDBOOK));
   const std::string start = "./waf --run legacy-network ";
   int commands = 0;

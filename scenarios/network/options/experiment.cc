@@ -259,6 +259,11 @@ Experiment ParseExperiment(const ExperimentOptions& options,
     throw Error("--jobs", options.jobs,
                 "nothing in a sweep or from Python; legacy-network --jobs runs them");
   }
+  const ExperimentOptions defaults;
+  for (const Option<ExperimentOptions>& row : ExperimentRows()) {
+    if (row.group != kJobsGroup || row.get(options) == row.get(defaults)) continue;
+    throw Error(row.flag, row.get(options), "nothing without --jobs");
+  }
   RefuseUnread(options);
   if (!options.flows.empty() && !options.pattern.empty()) {
     throw Error("--pattern", options.pattern, "either this or --flows");

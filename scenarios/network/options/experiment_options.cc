@@ -137,7 +137,7 @@ OptionTable<ExperimentOptions> OptionsOfCollective() {
           "straggler model, with factors on --compute: fixed:count=2,factor=1.5, "
           "lognormal:sigma=0.3, ... (docs/network.md)") |
           kUsual,
-      Integer<&ExperimentOptions::repeat, 1, 1'000'000>(
+      Integer<&ExperimentOptions::repeat, 1, kMostJobSteps>(
           "repeat", "--repeat",
           "number of measured repetitions, each with the stragglers of its step") |
           kUsual,
@@ -147,15 +147,29 @@ OptionTable<ExperimentOptions> OptionsOfCollective() {
   };
 }
 
-Option<ExperimentOptions> JobsOption() {
-  auto option =
+OptionTable<ExperimentOptions> OptionsOfJobs() {
+  return {
       Text<&ExperimentOptions::jobs>(
           "jobs", "--jobs", "FILE",
-          "YAML file of jobs that share the network, each with its own collective, workers, start "
-          "and repetitions; options of collectives are what a job leaves out") |
-      kUnrecorded | kUsual;
-  option.group = "Several jobs";
-  return option;
+          "YAML file of jobs that share the network: collectives, trainings of shapes and recorded "
+          "runs, each with its own workers, start and steps; options of collectives and networks "
+          "are what a job leaves out (docs/legacy-network.md)") |
+          kUnrecorded | kUsual,
+      Integer<&ExperimentOptions::steps, 1, kMostJobSteps>(
+          "steps", "--steps",
+          "number of measured steps of the trainings of --jobs that say none; these continue until "
+          "all jobs have done theirs") |
+          kUnrecorded,
+      Text<&ExperimentOptions::offsets>(
+          "offsets", "--offsets", "FROM..TO:xN|A,B,...",
+          "starts of the jobs, as parts of the first job's step: each job starts so much later "
+          "than the one before it in the file; 0..1:x8: by 0, 1/8, ... 7/8") |
+          kUnrecorded,
+      Switch<&ExperimentOptions::pairs>(
+          "pairs", "--pairs",
+          "run the jobs of --jobs also without each of them, to find which slows which") |
+          kUnrecorded,
+  };
 }
 
 OptionTable<ExperimentOptions> OptionsOfFlows() {
@@ -169,7 +183,6 @@ OptionTable<ExperimentOptions> OptionsOfFlows() {
           "traffic pattern: permutation, incast:N (N workers to worker 0) or all-to-all, with "
           "flows of --bytes; or poisson:load=0.5,cdf=websearch|datamining|FILE,flows=1000") |
           kUsual,
-      JobsOption(),
       Text<&ExperimentOptions::duration>(
           "duration", "--duration", "TIME",
           "length of a run in which the flows have no end: throughput and fairness over time; "
@@ -205,15 +218,38 @@ std::optional<fabric::CollectiveAlgorithm> ParseCollectiveOption(const std::stri
   return fabric::ParseCollective(text);
 }
 
+std::vector<double> ParseOffsets(const std::string& text, const std::string& key) {
+  constexpr double kMost = 1000;
+  constexpr int64_t kMostOffsets = 1000;
+  const size_t dots = text.find("..");
+  std::vector<double> offsets;
+  if (dots == std::string::npos) {
+    for (const std::string& item : SplitList(text)) {
+      offsets.push_back(ParseNumber(item, key, 0, kMost));
+    }
+    return offsets;
+  }
+  const size_t number = text.find(":x", dots);
+  if (number == std::string::npos) throw Error(key, text, "FROM..TO:xN, as 0..1:x8, or a list");
+  const double from = ParseNumber(text.substr(0, dots), key, 0, kMost);
+  const double to = ParseNumber(text.substr(dots + 2, number - dots - 2), key, from, kMost);
+  const int64_t count = ParseInteger(text.substr(number + 2), key, 1, kMostOffsets);
+  for (int64_t i = 0; i < count; ++i) {
+    offsets.push_back(from + (to - from) * static_cast<double>(i) / static_cast<double>(count));
+  }
+  return offsets;
+}
+
 fabric::PeerOrder ParsePeerOrder(const std::string& text, const std::string& key) {
   return ParseChoice<fabric::PeerOrder>(text, key, std::array{"rotated", "index"});
 }
 
 const OptionTable<ExperimentOptions>& ExperimentRows() {
   static const auto options = JoinedTables<ExperimentOptions>({
-      {"Network", OptionsOfNetwork()},
+      {kNetworkGroup, OptionsOfNetwork()},
       {kCollectiveGroup, OptionsOfCollective()},
       {"Any flows instead of a collective", OptionsOfFlows()},
+      {kJobsGroup, OptionsOfJobs()},
   });
   return options;
 }

@@ -25,6 +25,9 @@ std::vector<Fidelity> ParseFidelityList(const std::string& text, const std::stri
 std::optional<fabric::CollectiveAlgorithm> ParseCollectiveOption(const std::string& text,
                                                                  const std::string& key);
 fabric::PeerOrder ParsePeerOrder(const std::string& text, const std::string& key);
+// Returns parts of a step's time: those of "0,0.25", or of "0..1:x8" the eight from 0 on, below 1,
+// that are equally far apart.
+std::vector<double> ParseOffsets(const std::string& text, const std::string& key);
 
 // ExperimentOptions have the values.
 struct ExperimentOptions : FabricOptions {
@@ -58,16 +61,28 @@ struct ExperimentOptions : FabricOptions {
   // flows instead
   std::string flows;  // file
   std::string pattern;
-  std::string jobs;            // file
   GivenTime duration = "";     // of flows without an end; nothing: they have one
   GivenTime window_time = "";  // nothing: a twentieth of the duration
+
+  // several jobs
+  std::string jobs;                   // file
+  int64_t steps = 20;                 // of trainings that say none
+  Parsed<ParseOffsets> offsets = "";  // of the jobs' starts; empty: none
+  bool pairs = false;                 // run without each of the jobs, too
 };
 
 // Returns the table.
 const OptionTable<ExperimentOptions>& ExperimentRows();
 
+// Group of the options that describe the network.
+inline constexpr const char* kNetworkGroup = "Network";
 // Group of the options that describe a collective.
 inline constexpr const char* kCollectiveGroup = "Collective";
+// Group of those that describe jobs beside each other.
+inline constexpr const char* kJobsGroup = "Several jobs";
+
+// Most steps of a job.
+inline constexpr int64_t kMostJobSteps = 1'000'000;
 
 // Sets the option of that name from text. Messages call it "--name".
 void SetOption(ExperimentOptions& options, const std::string& name, const std::string& text);

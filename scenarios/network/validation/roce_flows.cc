@@ -15,13 +15,6 @@ double WireNanoseconds(const RoceTrial& trial, int64_t bytes, int64_t rate) {
          static_cast<double>(rate);
 }
 
-double JainIndex(const std::vector<double>& rates) {
-  const double sum = std::accumulate(rates.begin(), rates.end(), 0.0);
-  double squares = 0;
-  for (const double rate : rates) squares += rate * rate;
-  return sum * sum / (static_cast<double>(rates.size()) * squares);
-}
-
 std::vector<double> SharesBetween(RoceTrial& trial, int senders, TimeNs from, TimeNs until) {
   const auto bytes = [&] {
     std::vector<double> all;

@@ -19,9 +19,6 @@ constexpr int64_t kEndless = int64_t{1} << 40;  // bytes of a flow that does not
 // Returns the time that a message of `bytes` takes on the wire, with its headers.
 double WireNanoseconds(const fabric::RoceTrial& trial, int64_t bytes, int64_t rate = kRate);
 
-// Returns Jain's index of rates: 1 where all are equal.
-double JainIndex(const std::vector<double>& rates);
-
 // Returns the rates of long flows over the line that they share, between two times. Each sender has
 // one flow, so that the bytes of its link are the flow's.
 std::vector<double> SharesBetween(fabric::RoceTrial& trial, int senders, TimeNs from, TimeNs until);

@@ -8,6 +8,7 @@
 #include "ns3-module/fabric/roce/dcqcn-fixed-point.h"
 #include "ns3-module/fabric/roce/marking.h"
 #include "ns3-module/fabric/roce/pfc-check.h"
+#include "scenarios/network/fairness.h"
 #include "scenarios/network/measure.h"
 #include "scenarios/network/validation/roce_checks.h"
 #include "scenarios/network/validation/roce_flows.h"

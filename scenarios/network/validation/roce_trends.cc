@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/import/make.h"
+#include "scenarios/network/fairness.h"
 #include "scenarios/network/validation/roce_checks.h"
 #include "scenarios/network/validation/roce_flows.h"
 

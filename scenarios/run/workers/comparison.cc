@@ -24,6 +24,7 @@
 #include "scenarios/run/workers/piece_jobs.h"
 #include "scenarios/run/workers/shared_training.h"
 #include "scenarios/run/workers/worker_rounds.h"
+#include "scenarios/training/in_steps.h"
 #include "scenarios/training/processes.h"
 #include "scenarios/training/step_sources.h"
 #include "scenarios/training/training_request.h"
