@@ -72,7 +72,8 @@ double Attribute::AsReal() const {
 }
 
 int64_t Attribute::Whole(int64_t least, int64_t most) const {
-  if (field_ == chakra::kString) return ParseWhole(bytes_, "attribute " + Shown(name_), least, most);
+  if (field_ == chakra::kString)
+    return ParseWhole(bytes_, "attribute " + Shown(name_), least, most);
   const bool fraction = field_ == chakra::kDouble || field_ == chakra::kFloat;
   if (fraction) {
     const double value = AsReal();

@@ -42,7 +42,8 @@ const std::unordered_map<std::string_view, Reader>& Readers() {
          n.type = CollectiveOf(a.Whole(INT64_MIN, INT64_MAX), "attribute comm_type");
        }},
       {"comm_size", [](const Attribute& a, TraceNode& n) { n.bytes = a.Whole(0, kMostBytes); }},
-      {"comm_src", [](const Attribute& a, TraceNode& n) { n.source = a.Whole(0, kMostTraceRanks); }},
+      {"comm_src",
+       [](const Attribute& a, TraceNode& n) { n.source = a.Whole(0, kMostTraceRanks); }},
       {"comm_dst",
        [](const Attribute& a, TraceNode& n) { n.destination = a.Whole(0, kMostTraceRanks); }},
       {"comm_tag", [](const Attribute& a, TraceNode& n) { n.tag = a.Whole(0, INT32_MAX); }},
@@ -86,20 +87,35 @@ void ReadNode(std::string_view message, TraceNode& node) {
   for (Fields fields(message); fields.Next();) {
     const Field& field = *fields;
     switch (field.number) {
-      case chakra::kId: node.id = field.Unsigned(); break;
-      case chakra::kName: node.name = field.Text(); break;
-      case chakra::kType: type = static_cast<int64_t>(field.Unsigned()); break;
-      case chakra::kControlDeps: field.AppendNumbers(node.control_after); break;
-      case chakra::kDataDeps: field.AppendNumbers(node.data_after); break;
-      case chakra::kDuration: micros = field.Unsigned(); break;
-      case chakra::kInputs: inputs = field.Text(); break;
+      case chakra::kId:
+        node.id = field.Unsigned();
+        break;
+      case chakra::kName:
+        node.name = field.Text();
+        break;
+      case chakra::kType:
+        type = static_cast<int64_t>(field.Unsigned());
+        break;
+      case chakra::kControlDeps:
+        field.AppendNumbers(node.control_after);
+        break;
+      case chakra::kDataDeps:
+        field.AppendNumbers(node.data_after);
+        break;
+      case chakra::kDuration:
+        micros = field.Unsigned();
+        break;
+      case chakra::kInputs:
+        inputs = field.Text();
+        break;
       case chakra::kAttribute: {
         attribute.Read(field.Text());
         const auto reader = Readers().find(attribute.Name());
         if (reader != Readers().end()) reader->second(attribute, node);
         break;
       }
-      default: break;  // others mean nothing here
+      default:
+        break;  // others mean nothing here
     }
   }
   node.kind = KindOf(type, "type");
@@ -129,21 +145,50 @@ void ReadOldNode(std::string_view message, TraceNode& node) {
   for (Fields fields(message); fields.Next();) {
     const Field& field = *fields;
     switch (field.number) {
-      case chakra::kId: node.id = field.Unsigned(); break;
-      case chakra::kName: node.name = field.Text(); break;
-      case chakra::kType: type = static_cast<int64_t>(field.Unsigned()); break;
-      case chakra::old::kParent: field.AppendNumbers(node.data_after); break;
-      case chakra::old::kTensorBytes: node.tensor_bytes = whole(field, kMostNumber); break;
-      case chakra::old::kRunTime: micros = field.Unsigned(); break;
-      case chakra::old::kOperations: node.operations = whole(field, kMostNumber); break;
-      case chakra::old::kCommType: collective = field.Unsigned(); break;
-      case chakra::old::kDimensions: field.AppendNumbers(dimensions); break;
-      case chakra::old::kCommunicator: node.group = std::to_string(field.Unsigned()); break;
-      case chakra::old::kSource: node.source = whole(field, kMostTraceRanks); break;
-      case chakra::old::kDestination: node.destination = whole(field, kMostTraceRanks); break;
-      case chakra::old::kBytes: node.bytes = whole(field, kMostBytes); break;
-      case chakra::old::kTag: node.tag = whole(field, INT32_MAX); break;
-      default: break;
+      case chakra::kId:
+        node.id = field.Unsigned();
+        break;
+      case chakra::kName:
+        node.name = field.Text();
+        break;
+      case chakra::kType:
+        type = static_cast<int64_t>(field.Unsigned());
+        break;
+      case chakra::old::kParent:
+        field.AppendNumbers(node.data_after);
+        break;
+      case chakra::old::kTensorBytes:
+        node.tensor_bytes = whole(field, kMostNumber);
+        break;
+      case chakra::old::kRunTime:
+        micros = field.Unsigned();
+        break;
+      case chakra::old::kOperations:
+        node.operations = whole(field, kMostNumber);
+        break;
+      case chakra::old::kCommType:
+        collective = field.Unsigned();
+        break;
+      case chakra::old::kDimensions:
+        field.AppendNumbers(dimensions);
+        break;
+      case chakra::old::kCommunicator:
+        node.group = std::to_string(field.Unsigned());
+        break;
+      case chakra::old::kSource:
+        node.source = whole(field, kMostTraceRanks);
+        break;
+      case chakra::old::kDestination:
+        node.destination = whole(field, kMostTraceRanks);
+        break;
+      case chakra::old::kBytes:
+        node.bytes = whole(field, kMostBytes);
+        break;
+      case chakra::old::kTag:
+        node.tag = whole(field, INT32_MAX);
+        break;
+      default:
+        break;
     }
   }
   node.kind = type == 0 ? NodeKind::kOther : KindOf(type < 0 ? type : type + 1, "node_type");
@@ -200,8 +245,8 @@ bool ReadMetadata(std::string_view message, PlanFields& plan) {
     if (is(chakra::kContention)) plan.contention = attribute.Real();
     if (is(chakra::kHostLimit)) plan.host_limit = attribute.Whole(0, INT32_MAX);
   }
-  if (ours && (plan.ordered.size() != plan.streams.size() ||
-               plan.devices.size() != plan.streams.size())) {
+  if (ours &&
+      (plan.ordered.size() != plan.streams.size() || plan.devices.size() != plan.streams.size())) {
     throw Error::Refusal(std::string(chakra::kStreams) + ", " + chakra::kOrdered + ", " +
                          chakra::kDevices + ": are not of one length");
   }
@@ -212,8 +257,8 @@ bool ReadMetadata(std::string_view message, PlanFields& plan) {
 
 const char* ToString(CollectiveType type) {
   constexpr std::array<const char*, kCollectiveTypes> kNames = {
-      "all-reduce", "reduce",     "all-gather",     "gather",               "scatter",
-      "broadcast",  "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"};
+      "all-reduce", "reduce",         "all-gather",           "gather", "scatter", "broadcast",
+      "all-to-all", "reduce-scatter", "reduce-scatter-block", "barrier"};
   return kNames[static_cast<size_t>(type)];
 }
 
@@ -229,19 +274,27 @@ void TraceNode::Clear() {
 }
 
 std::string NodeText(uint64_t id, const std::string& name) {
-  return "node " + std::to_string(id) + (name.empty() ? "" : " '" + Shown(std::string_view(name)) + "'");
+  return "node " + std::to_string(id) +
+         (name.empty() ? "" : " '" + Shown(std::string_view(name)) + "'");
 }
 
 NodeKind KindOf(int64_t type, const std::string& where) {
   switch (type) {
-    case chakra::kMetadataNode: return NodeKind::kOther;
+    case chakra::kMetadataNode:
+      return NodeKind::kOther;
     case chakra::kLoadNode:
-    case chakra::kStoreNode: return NodeKind::kMemory;
-    case chakra::kComputeNode: return NodeKind::kCompute;
-    case chakra::kSendNode: return NodeKind::kSend;
-    case chakra::kReceiveNode: return NodeKind::kReceive;
-    case chakra::kCollectiveNode: return NodeKind::kCollective;
-    default: throw Error(where, std::to_string(type), "1 to 7");
+    case chakra::kStoreNode:
+      return NodeKind::kMemory;
+    case chakra::kComputeNode:
+      return NodeKind::kCompute;
+    case chakra::kSendNode:
+      return NodeKind::kSend;
+    case chakra::kReceiveNode:
+      return NodeKind::kReceive;
+    case chakra::kCollectiveNode:
+      return NodeKind::kCollective;
+    default:
+      throw Error(where, std::to_string(type), "1 to 7");
   }
 }
 

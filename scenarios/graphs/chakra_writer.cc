@@ -1,6 +1,7 @@
 #include "scenarios/graphs/chakra_writer.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "scenarios/graphs/chakra_format.h"
 #include "scenarios/graphs/collective_specs.h"
 #include "scenarios/graphs/protobuf_fields.h"
+#include "scenarios/graphs/trace_groups.h"
 
 namespace legacy::graphs {
 namespace {
@@ -65,12 +67,18 @@ class AttributeWriter {
 
 int TypeOfNode(NodeKind kind) {
   switch (kind) {
-    case NodeKind::kOther: return chakra::kMetadataNode;
-    case NodeKind::kCompute: return chakra::kComputeNode;
-    case NodeKind::kMemory: return chakra::kLoadNode;
-    case NodeKind::kSend: return chakra::kSendNode;
-    case NodeKind::kReceive: return chakra::kReceiveNode;
-    case NodeKind::kCollective: break;
+    case NodeKind::kOther:
+      return chakra::kMetadataNode;
+    case NodeKind::kCompute:
+      return chakra::kComputeNode;
+    case NodeKind::kMemory:
+      return chakra::kLoadNode;
+    case NodeKind::kSend:
+      return chakra::kSendNode;
+    case NodeKind::kReceive:
+      return chakra::kReceiveNode;
+    case NodeKind::kCollective:
+      break;
   }
   return chakra::kCollectiveNode;
 }
@@ -79,8 +87,8 @@ int TypeOfNode(NodeKind kind) {
 uint64_t Microseconds(TimeNs duration) {
   constexpr TimeNs kMicrosecond = 1000;
   if (duration <= 0) return 0;
-  return static_cast<uint64_t>(std::max<TimeNs>(1, duration / kMicrosecond +
-                                                       (duration % kMicrosecond >= 500 ? 1 : 0)));
+  return static_cast<uint64_t>(
+      std::max<TimeNs>(1, duration / kMicrosecond + (duration % kMicrosecond >= 500 ? 1 : 0)));
 }
 
 void AddOwn(const TraceNode& node, AttributeWriter& attributes) {
@@ -156,7 +164,9 @@ TraceNode NodeOf(const StepPlan& plan, const GroupNames& groups, const RankPlace
   }
   const int peer = fabric::ByRank(operation.peer, place.position, 0);
   switch (operation.kind) {
-    case OperationKind::Barrier: node.kind = NodeKind::kOther; break;
+    case OperationKind::Barrier:
+      node.kind = NodeKind::kOther;
+      break;
     case OperationKind::Segment:
       node.kind = NodeKind::kCompute;
       node.duration = fabric::ByRank(operation.duration, place.position, TimeNs{0});
@@ -203,7 +213,7 @@ void CheckFolder(const fs::path& folder) {
   if (!fs::exists(folder, failed)) return;
   if (!fs::is_directory(folder, failed)) throw Error("--out", folder.string(), "a folder");
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".et" && entry.path().filename() != "comm_group.json") continue;
+    if (entry.path().extension() != ".et" && entry.path().filename() != kGroupsFile) continue;
     throw Error("--out", folder.string(),
                 "a folder without traces; it has " + entry.path().filename().string());
   }
@@ -270,15 +280,15 @@ void WriteChakra(const StepPlan& plan, const fs::path& folder, const std::string
   CheckFolder(folder);
   MakeFolder(folder);
   const GroupNames groups = GroupsOf(plan);
-  if (!groups.empty()) WriteGroups(groups, folder / "comm_group.json");
+  if (!groups.empty()) WriteGroups(groups, folder / kGroupsFile);
   const std::string header = ChakraHeader(FieldsOf(plan));
   for (const fabric::StepRole& role : plan.roles) {
     const size_t written = per_role ? 1 : role.ranks.size();
     for (size_t i = 0; i < written; ++i) {
       std::string file = header;
       for (size_t number = 0; number < role.operations.size(); ++number) {
-        file += ChakraNode(NodeOf(plan, groups, {&role, static_cast<int>(i)},
-                                  static_cast<int>(number)));
+        file += ChakraNode(
+            NodeOf(plan, groups, {&role, static_cast<int>(i)}, static_cast<int>(number)));
       }
       WriteWholeFile(folder / (name + "." + std::to_string(role.ranks[i]) + ".et"), file);
     }

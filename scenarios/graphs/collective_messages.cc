@@ -89,11 +89,11 @@ class Unrolling : public fabric::FlowSink {
   const fabric::CollectiveSpec& spec_;
   std::unique_ptr<fabric::Collective> collective_;
   std::vector<fabric::Flow> flows_;
-  std::optional<int> event_;                          // the message that arrives now
-  std::vector<std::vector<MessageEvent>> since_;      // by rank: received since it last sent
-  std::vector<std::vector<MessageEvent>> received_;   // by rank
-  std::vector<std::vector<MessageEvent>> done_;       // by rank
-  std::vector<bool> sent_;                            // by rank: within this event
+  std::optional<int> event_;                         // the message that arrives now
+  std::vector<std::vector<MessageEvent>> since_;     // by rank: received since it last sent
+  std::vector<std::vector<MessageEvent>> received_;  // by rank
+  std::vector<std::vector<MessageEvent>> done_;      // by rank
+  std::vector<bool> sent_;                           // by rank: within this event
   CollectiveMessages result_;
 };
 

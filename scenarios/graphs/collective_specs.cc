@@ -17,13 +17,18 @@ CollectiveType TypeOf(CollectiveAlgorithm algorithm) {
     case CollectiveAlgorithm::DirectAllGather:
     case CollectiveAlgorithm::HierarchicalAllGather:
     case CollectiveAlgorithm::RecursiveDoublingAllGather:
-    case CollectiveAlgorithm::BruckAllGather: return CollectiveType::kAllGather;
+    case CollectiveAlgorithm::BruckAllGather:
+      return CollectiveType::kAllGather;
     case CollectiveAlgorithm::RingReduceScatter:
-    case CollectiveAlgorithm::HalvingReduceScatter: return CollectiveType::kReduceScatter;
+    case CollectiveAlgorithm::HalvingReduceScatter:
+      return CollectiveType::kReduceScatter;
     case CollectiveAlgorithm::AllToAll:
-    case CollectiveAlgorithm::AllToAllV: return CollectiveType::kAllToAll;
-    case CollectiveAlgorithm::Broadcast: return CollectiveType::kBroadcast;
-    default: return CollectiveType::kAllReduce;
+    case CollectiveAlgorithm::AllToAllV:
+      return CollectiveType::kAllToAll;
+    case CollectiveAlgorithm::Broadcast:
+      return CollectiveType::kBroadcast;
+    default:
+      return CollectiveType::kAllReduce;
   }
 }
 
@@ -47,8 +52,7 @@ CollectiveSpec ReadSpec(const std::string& algorithm, const std::string& bytes) 
     FromArchive(in, spec);
     in.ExpectEnd();
     if (spec.protocol > fabric::Protocol::Simple || spec.order > fabric::PeerOrder::Index ||
-        spec.gpus > fabric::GpuGeneration::Hopper || !spec.members.empty() ||
-        !spec.bytes.empty()) {
+        spec.gpus > fabric::GpuGeneration::Hopper || !spec.members.empty() || !spec.bytes.empty()) {
       throw Error::Refusal("the bytes of a collective are none of ours");
     }
   }

@@ -68,8 +68,7 @@ class GoalWords {
       } else if (left_.starts_with("/*")) {
         const size_t end = left_.find("*/");
         if (end == std::string_view::npos) {
-          throw Error::Refusal(path_ + ":" + std::to_string(next_line_) +
-                               ": a comment has no end");
+          throw Error::Refusal(path_ + ":" + std::to_string(next_line_) + ": a comment has no end");
         }
         Skip(end + 2);
       } else {

@@ -87,7 +87,9 @@ class PlanWriter {
                       std::to_string(fabric::ByRank(operation.duration, position, TimeNs{0})) +
                       " cpu " + std::to_string(plan_.streams[operation.stream].device));
           break;
-        case OperationKind::Barrier: AddLine(rank, label, "calc 0"); break;
+        case OperationKind::Barrier:
+          AddLine(rank, label, "calc 0");
+          break;
         case OperationKind::Send:
           AddLine(rank, label,
                   MessageText(true, operation.bytes, peer, TagOf(rank, peer, operation.tag, true)));
@@ -130,8 +132,9 @@ class PlanWriter {
     const fabric::CollectiveSpec& spec = plan_.collectives[collective];
     const CollectiveMessages all = MessagesOf(spec, plan_.ranks);
     const auto label = [&](int message, bool received) {
-      return parts_.at({collective, received ? all.messages[message].destination
-                                             : all.messages[message].source})
+      return parts_
+                 .at({collective,
+                      received ? all.messages[message].destination : all.messages[message].source})
                  .end +
              (received ? "r" : "s") + std::to_string(message);
     };
@@ -185,8 +188,8 @@ class PlanWriter {
   using Tags = std::tuple<std::vector<int>, size_t, size_t>;
 
   const StepPlan& plan_;
-  std::vector<std::string> lines_;           // by rank
-  std::vector<std::vector<Labels>> labels_;  // by rank and operation
+  std::vector<std::string> lines_;               // by rank
+  std::vector<std::vector<Labels>> labels_;      // by rank and operation
   std::map<std::pair<int, int>, Labels> parts_;  // by collective and rank
   std::map<std::pair<int, int>, int> tags_;      // the next one, by sender and receiver
   std::map<std::tuple<int, int, int>, Tags> messages_;

@@ -35,8 +35,10 @@ CollectiveAlgorithm ParseFor(fabric::Payload payload, const std::string& text,
 
 OptionTable<GraphOptions> OptionsOfTraces() {
   OptionTable<GraphOptions> rows = {
-      Text<&GraphOptions::groups>("groups", "--groups", "FILE",
-                                  "JSON file of groups of ranks: {\"1\": [0, 1, ...], ...}"),
+      Text<&GraphOptions::groups>(
+          "groups", "--groups", "FILE",
+          "JSON file of groups of ranks, {\"1\": [0, 1, ...], ...} (default: "
+          "comm_group.json in the trace's folder, if there is one)"),
       Text<&GraphOptions::comm_size>(
           "comm-size", "--comm-size", "input|output",
           "what comm_size of an all-gather counts; input: the bytes that each rank gives, as in "
@@ -45,27 +47,29 @@ OptionTable<GraphOptions> OptionsOfTraces() {
           "compute", "--compute", "recorded|roofline",
           "duration of compute; recorded: that of the trace; roofline: that of its arithmetic and "
           "tensors on --device-profile, where the trace says them"),
-      Text<&GraphOptions::device_profile>("device-profile", "--device-profile", "NAME|FILE",
-                                          "device of --compute=roofline: a profile of a data sheet"),
-      Text<&GraphOptions::precision>("precision", "--precision", "fp32|tf32|bf16|fp16",
+      Text<&GraphOptions::device_profile>(
+          "device-profile", "--device-profile", "NAME|FILE",
+          "device of --compute=roofline: a profile of a data sheet"),
+      Text<&GraphOptions::precision>("precision", "--precision", "fp32|tf32|bf16|fp16|bf16-fp8",
                                      "precision of its matrix products"),
       Text<&GraphOptions::in_flight>(
           "in-flight", "--in-flight", "groups|one",
           "collectives and sends of a rank at once; groups: one for each group, and all sends; "
           "one: one in all, as in ASTRA-sim"),
-      Flag<&GraphOptions::strict>("strict", "--strict",
-                                  "follow dependencies of control, too, and refuse those on nodes that "
-                                  "are not in the file, and collectives without a type; without it, "
-                                  "the former are counted, and the latter take their recorded time"),
-      Text<&GraphOptions::allreduce>("allreduce", "--allreduce", "NAME",
-                                     "algorithm of all-reduces: " +
-                                         Join(NamesFor(fabric::Payload::Sum), ", ")),
-      Text<&GraphOptions::allgather>("allgather", "--allgather", "NAME",
-                                     "algorithm of all-gathers: " +
-                                         Join(NamesFor(fabric::Payload::Concat), ", ")),
-      Text<&GraphOptions::reduce_scatter>("reduce-scatter", "--reduce-scatter", "NAME",
-                                          "algorithm of reduce-scatters: " +
-                                              Join(NamesFor(fabric::Payload::ScatteredSum), ", ")),
+      Flag<&GraphOptions::strict>(
+          "strict", "--strict",
+          "follow dependencies of control, too, and refuse those on nodes that "
+          "are not in the file, and collectives without a type; without it, "
+          "the former are counted, and the latter take their recorded time"),
+      Text<&GraphOptions::allreduce>(
+          "allreduce", "--allreduce", "NAME",
+          "algorithm of all-reduces: " + Join(NamesFor(fabric::Payload::Sum), ", ")),
+      Text<&GraphOptions::allgather>(
+          "allgather", "--allgather", "NAME",
+          "algorithm of all-gathers: " + Join(NamesFor(fabric::Payload::Concat), ", ")),
+      Text<&GraphOptions::reduce_scatter>(
+          "reduce-scatter", "--reduce-scatter", "NAME",
+          "algorithm of reduce-scatters: " + Join(NamesFor(fabric::Payload::ScatteredSum), ", ")),
   };
   return FewOptions(std::move(rows), "Trace");
 }
@@ -78,10 +82,10 @@ OptionTable<GraphOptions> OptionsOfNetwork() {
         "--background", "--group", "--channels", "--protocol"}) {
     rows.push_back(FabricOption<GraphOptions>(flag));
   }
-  rows.push_back(Text<&GraphOptions::fidelity>("fidelity", "--fidelity", "A,B,...",
-                                               "network simulations to run: " +
-                                                   NamesOf(Fidelities())) |
-                 kUsual);
+  rows.push_back(
+      Text<&GraphOptions::fidelity>("fidelity", "--fidelity", "A,B,...",
+                                    "network simulations to run: " + NamesOf(Fidelities())) |
+      kUsual);
   rows.push_back(Integer<&GraphOptions::seed, 0>("seed", "--seed", "random seed of the engines"));
   return rows;
 }

@@ -27,11 +27,11 @@ std::vector<Fidelity> ParseEngineFidelities(const std::string& text, const std::
 
 // GraphOptions have the values.
 struct GraphOptions : FabricOptions {
-  std::string groups;                            // file; "": none
+  std::string groups;  // file; "": none
   Parsed<ParseGatheredSizes> comm_size = "input";
   Parsed<ParseRoofline> compute = "recorded";
-  std::string device_profile = "a100-sxm-80";    // of a roofline
-  Parsed<ParsePrecision> precision = "bf16";     // of a roofline
+  std::string device_profile = "a100-sxm-80";  // of a roofline
+  Parsed<ParsePrecision> precision = "bf16";   // of a roofline
   Parsed<ParseOneStream> in_flight = "groups";
   bool strict = false;
   Parsed<ParseSum> allreduce = "ring-allreduce";

@@ -44,8 +44,8 @@ void Append(std::vector<Value>& values, const std::vector<Value>& rank) {
 // Leaves one value for all ranks of a role where their values are equal.
 template <class Value>
 void Shorten(std::vector<Value>& values) {
-  if (values.size() > 1 && std::adjacent_find(values.begin(), values.end(),
-                                              std::not_equal_to<>()) == values.end()) {
+  if (values.size() > 1 &&
+      std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end()) {
     values.resize(1);
   }
 }
@@ -91,15 +91,27 @@ void PlanMaker::AddUses() {
 void PlanMaker::SetAlgorithm(const Use& use, fabric::CollectiveSpec& spec) const {
   switch (use.type) {
     case CollectiveType::kAllReduce:
-    case CollectiveType::kBarrier: spec.algorithm = options_.all_reduce; return;
-    case CollectiveType::kAllGather: spec.algorithm = options_.all_gather; return;
+    case CollectiveType::kBarrier:
+      spec.algorithm = options_.all_reduce;
+      return;
+    case CollectiveType::kAllGather:
+      spec.algorithm = options_.all_gather;
+      return;
     case CollectiveType::kReduceScatter:
-    case CollectiveType::kReduceScatterBlock: spec.algorithm = options_.reduce_scatter; return;
-    case CollectiveType::kAllToAll: spec.algorithm = CollectiveAlgorithm::AllToAll; return;
-    case CollectiveType::kBroadcast: spec.algorithm = CollectiveAlgorithm::Broadcast; return;
+    case CollectiveType::kReduceScatterBlock:
+      spec.algorithm = options_.reduce_scatter;
+      return;
+    case CollectiveType::kAllToAll:
+      spec.algorithm = CollectiveAlgorithm::AllToAll;
+      return;
+    case CollectiveType::kBroadcast:
+      spec.algorithm = CollectiveAlgorithm::Broadcast;
+      return;
     case CollectiveType::kReduce:
     case CollectiveType::kGather:
-    case CollectiveType::kScatter: spec.algorithm = CollectiveAlgorithm::AllToAllV; return;
+    case CollectiveType::kScatter:
+      spec.algorithm = CollectiveAlgorithm::AllToAllV;
+      return;
   }
 }
 
@@ -149,9 +161,9 @@ void PlanMaker::Join(Instance& instance, const Use& use) const {
   --instance.left;
   const auto members = static_cast<int64_t>(instance.taking.size());
   const bool gathered = use.type == CollectiveType::kAllGather && options_.gathered_sizes;
-  instance.spec.bytes[place] =
-      gathered && !use.own ? use.bytes / members + (place < use.bytes % members ? 1 : 0)
-                           : use.bytes;
+  instance.spec.bytes[place] = gathered && !use.own
+                                   ? use.bytes / members + (place < use.bytes % members ? 1 : 0)
+                                   : use.bytes;
 }
 
 // Matches the messages of this rank with those of earlier ones.

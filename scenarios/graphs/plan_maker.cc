@@ -124,11 +124,10 @@ void PlanMaker::SetSegment(const TraceNode& node, StepOperation& operation) {
     operation.stream = StreamNamed("collectives by duration", false, kReplay);
     ++counts_.replayed;
   } else if (node.device <= kCpu) {
-    operation.stream = node.device == kCpu ? StreamNamed("cpu", false, kCpu)
-                                           : StreamNamed("compute", false);
-  } else {
     operation.stream =
-        StreamNamed("device " + std::to_string(node.device), false, node.device);
+        node.device == kCpu ? StreamNamed("cpu", false, kCpu) : StreamNamed("compute", false);
+  } else {
+    operation.stream = StreamNamed("device " + std::to_string(node.device), false, node.device);
   }
 }
 
@@ -143,7 +142,7 @@ void PlanMaker::SetMessage(const TraceNode& node, StepOperation& operation) {
     operation.bytes = *node.bytes;
   }
   if (node.own) return;
-  operation.stream = !send                  ? StreamNamed("receives", false)
+  operation.stream = !send                 ? StreamNamed("receives", false)
                      : options_.one_stream ? StreamNamed("communication", true)
                                            : StreamNamed("sends", false);
 }
@@ -164,7 +163,8 @@ void PlanMaker::SetCollective(const TraceNode& node, StepOperation& operation) {
   constexpr int64_t kBarrierBytes = 4;  // as PyTorch's, which sums one number
   use.bytes = barrier ? kBarrierBytes : *node.bytes;
   use.tag = node.tag.value_or(-1);
-  const bool to_root = *node.type == CollectiveType::kReduce || *node.type == CollectiveType::kGather;
+  const bool to_root =
+      *node.type == CollectiveType::kReduce || *node.type == CollectiveType::kGather;
   const std::optional<int64_t>& root = to_root ? node.destination : node.source;
   use.root = root ? static_cast<int>(std::min<int64_t>(*root, ranks_)) : -1;
   use.own = node.own;

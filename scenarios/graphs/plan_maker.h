@@ -34,8 +34,8 @@ struct ImportOptions {
   // false: a stream for each group, and messages as they come.
   bool one_stream = false;
   // Nodes wait for what they depend on by control, too, and a collective without a type is an
-  // error. False: only dependencies of data count, as in ASTRA-sim, since PyTorch's converter writes
-  // the call stack as control; and such a collective takes the time that was recorded.
+  // error. False: only dependencies of data count, as in ASTRA-sim, since PyTorch's converter
+  // writes the call stack as control; and such a collective takes the time that was recorded.
   bool strict = false;
   fabric::CollectiveAlgorithm all_reduce = fabric::CollectiveAlgorithm::RingAllReduce;
   fabric::CollectiveAlgorithm all_gather = fabric::CollectiveAlgorithm::RingAllGather;
@@ -80,8 +80,8 @@ class PlanMaker {
   // Ends the file. Throws Error with file and node as RankOperations::Finish does, and where ranks
   // contradict each other.
   void EndRank();
-  // Returns the plan. Throws Error with file, node and name where a rank is missing in a collective,
-  // or a message has one end, and as CheckPlan does.
+  // Returns the plan. Throws Error with file, node and name where a rank is missing in a
+  // collective, or a message has one end, and as CheckPlan does.
   ImportedPlan Finish();
 
  private:
@@ -141,9 +141,9 @@ class PlanMaker {
   fabric::StepPlan plan_;
   ImportCounts counts_;
   RankOperations rank_;
-  std::vector<Use> uses_;                       // of collectives, in the file of this rank
-  std::map<int, int> group_streams_;            // of this rank, by group
-  std::map<size_t, int> groups_of_size_;        // of this rank: number of groups by their size
+  std::vector<Use> uses_;                 // of collectives, in the file of this rank
+  std::map<int, int> group_streams_;      // of this rank, by group
+  std::map<size_t, int> groups_of_size_;  // of this rank: number of groups by their size
   std::map<std::tuple<int, int64_t, int64_t>, int> instance_of_;
   std::vector<Instance> instances_;
   std::map<MessageKey, std::vector<MessageEnd>> ends_;  // that have no other end yet

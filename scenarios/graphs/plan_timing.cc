@@ -97,8 +97,8 @@ std::vector<NamedPart> NamedParts(const StepPlan& plan, const StepParts& parts) 
 
 std::string TimesTable(const std::vector<PlanMeasurement>& measurements, size_t columns) {
   analysis::Table table;
-  table.header = {"fidelity", "total", "fastest", "rank", "mean", "slowest", "rank", "events",
-                  "wall"};
+  table.header = {"fidelity", "total", "fastest", "rank", "mean",
+                  "slowest",  "rank",  "events",  "wall"};
   for (const PlanMeasurement& m : measurements) {
     const std::vector<TimeNs>& finish = m.timing.finish;
     const auto [least, most] = std::ranges::minmax_element(finish);
@@ -121,12 +121,11 @@ std::string PartsTable(const StepPlan& plan, const PlanMeasurement& m, size_t co
   table.header = {"part", "time", "share"};
   for (const NamedPart& part : NamedParts(plan, m.parts[rank])) {
     if (part.time == 0) continue;
-    const double share =
-        m.timing.total > 0
-            ? 100 * static_cast<double>(part.time) / static_cast<double>(m.timing.total)
-            : 0;
-    table.rows.push_back({part.name, FormatTime(part.time),
-                          part.counts ? fmt::format("{:.1f} %", share) : "-"});
+    const double share = m.timing.total > 0 ? 100 * static_cast<double>(part.time) /
+                                                  static_cast<double>(m.timing.total)
+                                            : 0;
+    table.rows.push_back(
+        {part.name, FormatTime(part.time), part.counts ? fmt::format("{:.1f} %", share) : "-"});
   }
   return table.rows.empty() ? "" : "\n" + analysis::RenderText(std::move(table), columns);
 }
@@ -173,12 +172,11 @@ std::string PlanTable(const ImportedPlan& imported, const Network& network,
   const StepPlan& plan = imported.plan;
   const ImportCounts& counts = imported.counts;
   std::string text = fmt::format(
-      "{} in {}: {}, {}, {}\n{} ({} hosts), {}; {} transport, {}\n",
-      Plural(plan.ranks, "rank"), Plural(std::ssize(plan.roles), "role"),
-      Plural(counts.operations, "operation"), Plural(counts.collectives, "collective"),
-      Plural(counts.messages, "message"), network.topology.Name(), network.topology.Hosts().size(),
-      network.placement.description, network.request.transport.preset,
-      fabric::ToString(network.request.transport.connections));
+      "{} in {}: {}, {}, {}\n{} ({} hosts), {}; {} transport, {}\n", Plural(plan.ranks, "rank"),
+      Plural(std::ssize(plan.roles), "role"), Plural(counts.operations, "operation"),
+      Plural(counts.collectives, "collective"), Plural(counts.messages, "message"),
+      network.topology.Name(), network.topology.Hosts().size(), network.placement.description,
+      network.request.transport.preset, fabric::ToString(network.request.transport.connections));
   text += TimesTable(measurements, columns);
   if (!measurements.empty()) text += PartsTable(plan, measurements.front(), columns);
   if (counts.dropped > 0) {

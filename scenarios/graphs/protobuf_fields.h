@@ -51,8 +51,8 @@ class Fields {
 // Returns the varint at the start of `bytes`, and takes it away. Throws Error where there is none.
 uint64_t TakeVarint(std::string_view& bytes);
 
-// Calls `use` with each message of a file, in order. Throws Error "PATH: byte N: ..." where the file
-// cannot be read, ends inside a message, or has none.
+// Calls `use` with each message of a file, in order. Throws Error "PATH: byte N: ..." where the
+// file cannot be read, ends inside a message, or has none.
 void ForEachMessage(const std::string& path,
                     const std::function<bool(std::string_view message)>& use);
 

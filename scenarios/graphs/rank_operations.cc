@@ -130,8 +130,8 @@ void RankOperations::InheritStarts() {
 // waits for.
 void RankOperations::ThrowCircle(const std::vector<int>& waiting) const {
   std::vector<int> seen(waiting.size(), -1);
-  int node = static_cast<int>(
-      std::ranges::find_if(waiting, [](int count) { return count > 0; }) - waiting.begin());
+  int node = static_cast<int>(std::ranges::find_if(waiting, [](int count) { return count > 0; }) -
+                              waiting.begin());
   int steps = 0;
   while (seen[node] < 0) {
     seen[node] = steps++;
@@ -146,7 +146,8 @@ void RankOperations::ThrowCircle(const std::vector<int>& waiting) const {
     node = *std::ranges::find_if(operations_[node].after,
                                  [&](int before) { return waiting[before] > 0; });
     if (++shown == kMostShown && node != first) text += ", ...";
-    if (shown < kMostShown || node == first) text += ", " + NodeText(ids_[node], operations_[node].name);
+    if (shown < kMostShown || node == first)
+      text += ", " + NodeText(ids_[node], operations_[node].name);
   } while (node != first);
   throw Error::Refusal(file_ + ": nodes wait for each other in a circle: " + text);
 }

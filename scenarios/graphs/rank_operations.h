@@ -24,8 +24,8 @@ class RankOperations {
 
   // Resolves dependencies, and orders the operations: as in the file where each node follows those
   // that it waits for, else the earliest in the file that may come goes first. Where a node waits
-  // for the start of another, it waits for what that one waits for. Throws Error with file, node and
-  // name on dependencies on nodes that are not in the file, on ids that are there twice, and on
+  // for the start of another, it waits for what that one waits for. Throws Error with file, node
+  // and name on dependencies on nodes that are not in the file, on ids that are there twice, and on
   // circles.
   void Finish();
 

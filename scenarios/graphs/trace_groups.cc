@@ -57,7 +57,8 @@ void TraceGroups::AddFile(const std::string& path) {
   for (const auto& [name, list] : document.items()) {
     try {
       std::vector<int> members = RanksOf(list, name, ranks_);
-      if (members.empty()) throw Error("group " + Shown(std::string_view(name)), "no ranks", "one or more");
+      if (members.empty())
+        throw Error("group " + Shown(std::string_view(name)), "no ranks", "one or more");
       given_[name] = NumberOf(name, std::move(members));
     } catch (const Error& e) {
       throw e.Within(path + ": ");
@@ -93,7 +94,8 @@ int TraceGroups::Find(const std::string& name) const {
   if (name == "0" && given_.empty() && local_.empty()) return 0;
   std::string known;
   for (const auto* names : {&given_, &local_}) {
-    for (const auto& [other, number] : *names) known += (known.empty() ? "" : ", ") + Shown(std::string_view(other));
+    for (const auto& [other, number] : *names)
+      known += (known.empty() ? "" : ", ") + Shown(std::string_view(other));
   }
   throw Error("group", Shown(std::string_view(name)),
               known.empty() ? "none, as no groups are defined; --groups gives them" : known);

@@ -7,6 +7,9 @@
 
 namespace legacy::graphs {
 
+// The file of groups that is written beside a trace.
+inline constexpr const char* kGroupsFile = "comm_group.json";
+
 // A TraceGroup is the ranks of one group, in the order of its collectives.
 struct TraceGroup {
   std::string name;
@@ -24,9 +27,9 @@ class TraceGroups {
   // Reads a JSON file: {"1": [0, 1, 2, 3], ...}. Throws Error naming file and group where a rank is
   // in a group twice, or there is no such rank.
   void AddFile(const std::string& path);
-  // Reads what a metadata node defines: [{"pg_name": "0", "ranks": [0, 1]}, ...], which may be a text
-  // in a list; no ranks are all ranks. A text without such a list defines none. Throws Error as
-  // AddFile does.
+  // Reads what a metadata node defines: [{"pg_name": "0", "ranks": [0, 1]}, ...], which may be a
+  // text in a list; no ranks are all ranks. A text without such a list defines none. Throws Error
+  // as AddFile does.
   void AddMetadata(const std::string& text);
 
   // Returns the number of a group, the same for the same name and members; "" is the group of all

@@ -58,9 +58,11 @@ std::vector<fs::path> FilesOf(const fs::path& folder, const std::string& name) {
     }
   }
   if (traces.empty()) {
-    throw Error::Refusal(folder.string() + ": has no files " +
-                         (name.empty() ? "NAME" : Shown(std::string_view(name))) +
-                         ".RANK.et or .json");
+    if (!name.empty()) {
+      throw Error((folder / name).string() + ": cannot be read (no such file or folder, and no " +
+                  "files " + Shown(std::string_view(name)) + ".RANK.et or .json)");
+    }
+    throw Error::Refusal(folder.string() + ": has no files NAME.RANK.et or .json");
   }
   if (traces.size() > 1) {
     std::vector<std::string> names;
@@ -83,16 +85,23 @@ std::vector<fs::path> FilesOf(const fs::path& folder, const std::string& name) {
   return files;
 }
 
-TraceGroups GroupsOf(const std::string& file, int ranks) {
+// Returns the groups of a file, or of that in the trace's folder which exporters write.
+TraceGroups GroupsOf(const std::string& file, const fs::path& folder, int ranks) {
   TraceGroups groups(ranks);
-  if (!file.empty()) groups.AddFile(file);
+  std::error_code failed;
+  const fs::path beside = folder / kGroupsFile;
+  if (!file.empty()) {
+    groups.AddFile(file);
+  } else if (fs::is_regular_file(beside, failed)) {
+    groups.AddFile(beside.string());
+  }
   return groups;
 }
 
 ImportedPlan ImportChakra(const std::vector<fs::path>& files, const std::string& groups,
                           const ImportOptions& options) {
   const int ranks = static_cast<int>(files.size());
-  PlanMaker maker(GroupsOf(groups, ranks), ranks, options);
+  PlanMaker maker(GroupsOf(groups, files.front().parent_path(), ranks), ranks, options);
   const ChakraUse use = {[&maker](const PlanFields& plan) { maker.Take(plan); },
                          [&maker](const TraceNode& node) { maker.Take(node); }};
   for (int rank = 0; rank < ranks; ++rank) {
@@ -109,19 +118,18 @@ ImportedPlan ImportGoal(const std::string& path, const std::string& groups,
   if (!groups.empty()) throw Error("--groups", groups, "nothing for GOAL, which has no groups");
   std::optional<PlanMaker> maker;
   bool inside = false;  // a rank
-  const GoalUse use = {
-      [&](int ranks) { maker.emplace(TraceGroups(ranks), ranks, options); },
-      [&](int rank) {
-        if (std::exchange(inside, true)) maker->EndRank();
-        maker->BeginRank(rank, path + ": rank " + std::to_string(rank));
-      },
-      [&](const TraceNode& node) {
-        try {
-          maker->Take(node);
-        } catch (const Error& e) {
-          throw e.Within(path + ": ");
-        }
-      }};
+  const GoalUse use = {[&](int ranks) { maker.emplace(TraceGroups(ranks), ranks, options); },
+                       [&](int rank) {
+                         if (std::exchange(inside, true)) maker->EndRank();
+                         maker->BeginRank(rank, path + ": rank " + std::to_string(rank));
+                       },
+                       [&](const TraceNode& node) {
+                         try {
+                           maker->Take(node);
+                         } catch (const Error& e) {
+                           throw e.Within(path + ": ");
+                         }
+                       }};
   ReadGoal(path, use);
   maker->EndRank();
   return maker->Finish();

@@ -1,5 +1,5 @@
-// A trace's node is one operation of one rank, as a file of Chakra or GOAL has it: what readers hand
-// on, node by node, and writers take. docs/execution-traces.md says what fields mean.
+// A trace's node is one operation of one rank, as a file of Chakra or GOAL has it: what readers
+// hand on, node by node, and writers take. docs/execution-traces.md says what fields mean.
 #pragma once
 
 #include <cstdint>
@@ -85,9 +85,9 @@ struct TraceNode {
   std::optional<int64_t> tag;
   std::optional<int64_t> source;
   std::optional<int64_t> destination;
-  std::string group;              // name; "": all ranks
-  bool all_dimensions = true;     // false: of a hierarchy of ASTRA-sim, only some take part
-  std::string groups;             // JSON: list of groups that a metadata node defines; "": none
+  std::string group;           // name; "": all ranks
+  bool all_dimensions = true;  // false: of a hierarchy of ASTRA-sim, only some take part
+  std::string groups;          // JSON: list of groups that a metadata node defines; "": none
   std::optional<OwnFields> own;
 
   // Returns to what a new node is. Texts and lists keep their memory.

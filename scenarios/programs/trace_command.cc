@@ -28,7 +28,8 @@ using graphs::ImportedPlan;
 using graphs::PlanMeasurement;
 
 constexpr const char* kDescription =
-    "Times execution traces (Chakra, GOAL) on a simulated network, and writes recorded steps as such "
+    "Times execution traces (Chakra, GOAL) on a simulated network, and writes recorded steps as "
+    "such "
     "traces.";
 
 // An ImportCommand is the command line of `legacy-trace import`.
@@ -105,8 +106,8 @@ int Export(const ExportCommand& command) {
     throw Error("--name", command.name, "a name of files");
   }
   if (*command.format == TraceFormat::kGoal) CheckOutput(command.out, "--out");
-  const fabric::StepPlan plan = PlanOfRecordedStep(ReadRecording(command.run),
-                                                   {command.policy, command.seed, command.step});
+  const fabric::StepPlan plan =
+      PlanOfRecordedStep(ReadRecording(command.run), {command.policy, command.seed, command.step});
   if (*command.format == TraceFormat::kGoal) {
     WriteOutput(command.out, graphs::GoalText(plan));
   } else {
@@ -116,8 +117,8 @@ int Export(const ExportCommand& command) {
 }
 
 CLI::App* AddImport(CLI::App& app, ImportCommand& command) {
-  CLI::App* const sub =
-      app.add_subcommand("import", "time a trace of Chakra or GOAL on a simulated network");
+  CLI::App* const sub = app.add_subcommand(
+      "import", "Times an execution trace of Chakra or GOAL on a simulated network.");
   sub->footer(
       "Examples:\n"
       "  legacy-trace import et/ --groups=comm_group.json --topo=fat-tree --fidelity=flow\n"
@@ -133,7 +134,7 @@ CLI::App* AddImport(CLI::App& app, ImportCommand& command) {
 
 CLI::App* AddExport(CLI::App& app, ExportCommand& command) {
   CLI::App* const sub =
-      app.add_subcommand("export", "write a recorded step as a trace of Chakra or GOAL");
+      app.add_subcommand("export", "Writes a recorded step as a trace of Chakra or GOAL.");
   sub->footer(
       "Example:\n"
       "  legacy-trace export runs/a --step=3 --out=et/\n" +

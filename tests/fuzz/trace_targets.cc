@@ -30,8 +30,7 @@ graphs::ImportOptions OptionsOf(uint64_t choice) {
 // A trace of two ranks with the same bytes, and groups of these.
 class TwoRanks {
  public:
-  TwoRanks()
-      : et_({"t.0.et", "t.1.et", "groups"}), json_({"t.0.json", "t.1.json", "groups"}) {}
+  TwoRanks() : et_({"t.0.et", "t.1.et", "groups"}), json_({"t.0.json", "t.1.json", "groups"}) {}
 
   graphs::ImportedPlan Import(ByteSpan bytes, bool json, const graphs::ImportOptions& options) {
     MemoryFolder& folder = json ? json_ : et_;

@@ -16,7 +16,8 @@ using graph_test::Folder;
 
 std::vector<TraceNode> NodesOf(const std::string& path) {
   std::vector<TraceNode> nodes;
-  ReadChakra(path, {[](const PlanFields&) {}, [&](const TraceNode& node) { nodes.push_back(node); }});
+  ReadChakra(path,
+             {[](const PlanFields&) {}, [&](const TraceNode& node) { nodes.push_back(node); }});
   return nodes;
 }
 
@@ -124,8 +125,9 @@ TEST(Chakra, RefusesNumbersThatAreNoSizes) {
     const std::string path = folder.Write("t.0.et", FileWithSize(write));
     return MessageOf([&] { NodesOf(path); });
   };
-  EXPECT_NE(message([](auto& a) { a.Number(13, uint64_t{1} << 63); })
-                .find("node 0: attribute comm_size: got '9223372036854775808'"),
+  EXPECT_NE(message([](auto& a) {
+              a.Number(13, uint64_t{1} << 63);
+            }).find("node 0: attribute comm_size: got '9223372036854775808'"),
             std::string::npos);
   EXPECT_NE(message([](auto& a) { a.Number(9, ~uint64_t{0}); }).find("got '-1'"),
             std::string::npos);
@@ -195,8 +197,8 @@ TEST(Chakra, ReadsTheJsonForm) {
     {"Id": 2, "Name": "b", "NodeType": 7, "ctrlDeps": [9], "data_deps": [1], "is_cpu_op": false,
      "comm_type": 0, "comm_size": 64, "tensor_size": 3}], "ngpus": 1})");
   std::vector<TraceNode> nodes;
-  ReadChakraJson(path, {[](const PlanFields&) {},
-                        [&](const TraceNode& node) { nodes.push_back(node); }});
+  ReadChakraJson(path,
+                 {[](const PlanFields&) {}, [&](const TraceNode& node) { nodes.push_back(node); }});
   ASSERT_EQ(nodes.size(), 2U);
   EXPECT_EQ(nodes[0].duration, 5000);
   EXPECT_EQ(nodes[0].device, 1);
@@ -205,7 +207,9 @@ TEST(Chakra, ReadsTheJsonForm) {
   EXPECT_EQ(nodes[1].control_after, std::vector<uint64_t>{9});
   const std::string odd = folder.Write("u.0.json", R"({"workload_graph": [{"Id": 1,
     "Name": "a", "NodeType": 4, "runtime": -1}]})");
-  EXPECT_NE(MessageOf([&] { ReadChakraJson(odd, {{}, {}}); }).find("node 1 'a': runtime: got '-1'"),
+  EXPECT_NE(MessageOf([&] {
+              ReadChakraJson(odd, {{}, {}});
+            }).find("node 1 'a': runtime: got '-1'"),
             std::string::npos);
 }
 

@@ -26,8 +26,7 @@ StepPlan ThroughChakra(const StepPlan& plan) {
   const Folder folder;
   const std::string out = folder / "et";
   WriteChakra(plan, out, "step", false);
-  const std::string groups = out + "/comm_group.json";
-  return ImportTrace(out, std::filesystem::exists(groups) ? groups : "", {}).plan;
+  return ImportTrace(out, "", {}).plan;  // with the groups beside it
 }
 
 StepPlan ThroughGoal(const StepPlan& plan) {
@@ -39,8 +38,8 @@ StepPlan ThroughGoal(const StepPlan& plan) {
 // in has the shorter list, in order, and a duration for each segment.
 StepPlan Normal(StepPlan plan) {
   const auto shorten = [](auto& values) {
-    if (values.size() > 1 && std::adjacent_find(values.begin(), values.end(),
-                                                std::not_equal_to<>()) == values.end()) {
+    if (values.size() > 1 &&
+        std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) == values.end()) {
       values.resize(1);
     }
   };
@@ -109,7 +108,10 @@ class RandomPlan {
     const bool all = Below(2) == 0;
     const int members = all ? 4 : 2;
     switch (Below(4)) {
-      case 0: spec.bytes.assign(members, 1000 + Below(9)); spec.channels = 2; break;
+      case 0:
+        spec.bytes.assign(members, 1000 + Below(9));
+        spec.channels = 2;
+        break;
       case 1:
         spec.algorithm = CollectiveAlgorithm::DirectAllGather;
         for (int m = 0; m < members; ++m) spec.bytes.push_back(Below(5000));
@@ -265,8 +267,9 @@ TEST(Export, GoalSaysWhatItCannotSay) {
 TEST(Export, FoldersWithTracesStayAsTheyAre) {
   const Folder folder;
   folder.Write("a.0.et", "x");
-  EXPECT_NE(MessageOf([&] { WriteChakra(Sharded(), folder.Path(), "step", false); })
-                .find("a folder without traces; it has a.0.et"),
+  EXPECT_NE(MessageOf([&] {
+              WriteChakra(Sharded(), folder.Path(), "step", false);
+            }).find("a folder without traces; it has a.0.et"),
             std::string::npos);
   WriteChakra(Sharded(), folder / "new", "step", true);
   EXPECT_TRUE(std::filesystem::exists(folder / "new/step.0.et"));

@@ -96,8 +96,7 @@ inline void WriteRanks(const Folder& folder, const std::vector<std::vector<Trace
 // Times a plan on a star of 8 Gbit/s links of 1 us, at flow fidelity.
 inline fabric::PlanTiming TimesOf(const fabric::StepPlan& plan) {
   const fabric::Topology topology = fabric::BuildStar(plan.ranks, {8'000'000'000, 1'000, 0});
-  const fabric::Placement placement =
-      fabric::MakePlacement({"packed", plan.ranks}, topology);
+  const fabric::Placement placement = fabric::MakePlacement({"packed", plan.ranks}, topology);
   fabric::EngineRequest request;
   request.topology = &topology;
   request.placement = &placement;

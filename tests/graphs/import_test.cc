@@ -82,8 +82,10 @@ TEST(Import, SizesAreThoseOfAstraSim) {
   Ranks ranks(3);
   for (size_t r = 0; r < 3; ++r) {
     ranks[r] = {Sums(0, CollectiveType::kAllGather, 10 + static_cast<int64_t>(r)),
-                Sums(1, CollectiveType::kReduceScatter, 90), Sums(2, CollectiveType::kAllToAll, 30),
-                Sums(3, CollectiveType::kBroadcast, 7), Sums(4, CollectiveType::kGather, 5),
+                Sums(1, CollectiveType::kReduceScatter, 90),
+                Sums(2, CollectiveType::kAllToAll, 30),
+                Sums(3, CollectiveType::kBroadcast, 7),
+                Sums(4, CollectiveType::kGather, 5),
                 Sums(5, CollectiveType::kBarrier, 0)};
     ranks[r][3].source = 2;
     ranks[r][4].destination = 1;
@@ -112,8 +114,7 @@ TEST(Import, StreamsAreThoseOfGroupSizes) {
                 Sums(1, CollectiveType::kAllReduce, 8, {}, r % 2 == 0 ? "dp0" : "dp1"),
                 Sums(2, CollectiveType::kAllReduce, 8)};
   }
-  const std::string groups =
-      R"({"tp0": [0, 1], "tp1": [2, 3], "dp0": [0, 2], "dp1": [1, 3]})";
+  const std::string groups = R"({"tp0": [0, 1], "tp1": [2, 3], "dp0": [0, 2], "dp1": [1, 3]})";
   const fabric::StepPlan plan = Imported(ranks, {}, groups).plan;
   ASSERT_EQ(plan.roles.size(), 1U);
   ASSERT_EQ(plan.streams.size(), 3U);

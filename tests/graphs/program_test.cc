@@ -1,7 +1,7 @@
 // legacy-trace as users call it: a recorded step goes out, and comes in with the time that it took.
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <string>
 
@@ -46,7 +46,7 @@ double StepSeconds(const std::string& run, const std::string& step) {
   const auto rows = CsvOf(fs::path(run) / "steps.csv");
   for (size_t i = 1; i < rows.size(); ++i) {
     if (rows[i][ColumnOf(rows, "step")] == step) {
-      return std::stod(rows[i][ColumnOf(rows, "total_seconds")]);
+      return std::stod(rows[i][ColumnOf(rows, "step_seconds")]);
     }
   }
   return -1;
@@ -77,8 +77,7 @@ TEST_F(TraceProgram, ShardedStepsToo) {
   ASSERT_EQ(Trace("export " + In("run") + " --out=" + In("et")).status, 0);
   ASSERT_EQ(Trace("import " + In("et") + kNetwork + " --csv=" + In("ranks.csv")).status, 0);
   EXPECT_EQ(SlowestRank(In("ranks.csv")), StepSeconds(In("run"), "0"));
-  const Result goal =
-      Trace("export " + In("run") + " --format=goal --out=" + In("step.goal"));
+  const Result goal = Trace("export " + In("run") + " --format=goal --out=" + In("step.goal"));
   ASSERT_EQ(goal.status, 0) << goal.text;
   ASSERT_EQ(Trace("import " + In("step.goal") + kNetwork + " --csv=" + In("goal.csv")).status, 0);
   EXPECT_NEAR(SlowestRank(In("goal.csv")) / StepSeconds(In("run"), "0"), 1, 0.01);

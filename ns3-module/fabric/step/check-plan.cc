@@ -212,10 +212,8 @@ void CheckValues(const StepPlan& plan)
     }
     for (const StepStream& stream : plan.streams)
     {
-        CheckRange("step plan: stream " + stream.name + ": device",
-                   stream.device,
-                   0,
-                   kMostDevices - 1);
+        CheckRange(
+            "step plan: stream " + stream.name + ": device", stream.device, 0, kMostDevices - 1);
     }
     for (size_t c = 0; c < plan.collectives.size(); ++c)
     {

@@ -142,8 +142,8 @@ class PlanDevices
     }
 
     const double m_slowdown;
-    const int m_devices;        ///< of each rank
-    std::vector<TimeNs> m_free; ///< by rank and device
+    const int m_devices;          ///< of each rank
+    std::vector<TimeNs> m_free;   ///< by rank and device
     std::vector<Device> m_shared; ///< by rank; empty where they are not
 };
 

@@ -72,9 +72,10 @@ int Run(int64_t nodes) {
   const double read_seconds = Seconds() - begin;
   const double read_peak = PeakMegabytes();
   std::filesystem::remove(path);
-  fmt::print("{} nodes, {:.0f} MB: read into a plan in {:.2f} s, {:.0f} MB at most ({:.0f} MB "
-             "before)\n",
-             nodes, static_cast<double>(bytes) / 1e6, read_seconds, read_peak, before);
+  fmt::print(
+      "{} nodes, {:.0f} MB: read into a plan in {:.2f} s, {:.0f} MB at most ({:.0f} MB "
+      "before)\n",
+      nodes, static_cast<double>(bytes) / 1e6, read_seconds, read_peak, before);
   GraphOptions options;
   options.topology = "star";
   const std::unique_ptr<Network> network = PrepareNetwork(imported, options);

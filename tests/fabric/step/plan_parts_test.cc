@@ -69,8 +69,9 @@ TEST(PlanParts, OtherDevicesRunBesideTheFirst) {
     EXPECT_EQ(parts.hidden.back(), 1'000);
     EXPECT_EQ(parts.Total(), 3'200);
     plan.streams.back().device = kMostDevices;
-    EXPECT_NE(MessageOf([&] { CheckPlan(plan); })
-                  .find("stream cpu: device: got '256'; allowed: 0 to 255"),
+    EXPECT_NE(MessageOf([&] {
+                CheckPlan(plan);
+              }).find("stream cpu: device: got '256'; allowed: 0 to 255"),
               std::string::npos);
   }
 }
