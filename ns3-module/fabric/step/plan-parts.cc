@@ -53,11 +53,15 @@ class RankAccount
         for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
         {
             const StepOperation& operation = m_role.operations[number];
-            const Span span = Of(number);
-            if (operation.kind == OperationKind::Segment && !IsComputed(operation) &&
-                span.end > span.begin)
+            const int device = index.Plan().streams[operation.stream].device;
+            if (operation.kind != OperationKind::Segment || device == 0)
             {
-                m_ends[{index.Plan().streams[operation.stream].device, span.end}] = number;
+                continue;
+            }
+            const Span span = Of(number);
+            if (span.end > span.begin)
+            {
+                m_ends[{device, span.end}] = number;
             }
         }
     }
