@@ -16,6 +16,18 @@ else()
   set(LEGACY_FABRIC OFF)
 endif()
 
+# Chakra's traces are protobuf messages, which the lite library reads without generated code.
+# Machines without it, as those of tests/gpu_check, have no legacy-trace.
+set(LEGACY_TRACES OFF)
+if(LEGACY_PROGRAMS)
+  find_package(Protobuf QUIET)
+  if(Protobuf_FOUND)
+    set(LEGACY_TRACES ON)
+  else()
+    message(STATUS "legacy-trace is not built: protobuf is missing (./waf packages installs it)")
+  endif()
+endif()
+
 if(NOT LEGACY_PROGRAMS)
   set(LEGACY_STUDIES OFF)
 endif()

@@ -42,22 +42,9 @@ std::unique_ptr<Network> Build(NetworkRequest& request, const Scenario& scenario
 }  // namespace
 
 ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed) {
-  NetworkRequest request;
-  request.topology.text = scenario.topology;
-  request.topology.rateBps = *scenario.bandwidth;
-  request.topology.delay = *scenario.delay;
-  request.topology.queueBytes = *scenario.queue;
-  request.topology.multipath = *scenario.multipath;
-  request.topology.changes = scenario.changes;
+  NetworkRequest request = RequestOf(scenario);
   request.topology.changesOption = "network.changes";
-  request.transport = *scenario.transport;
-  request.transport.SetMtu(scenario.mtu);
-  request.transport.connections = *scenario.connections;
-  if (!scenario.congestion->empty()) request.transport.congestionControl = *scenario.congestion;
-  request.transport.streams = scenario.streams;
-  request.transport.skip = *scenario.skip;
   request.transport.attributes = scenario.ns3;
-  request.background = *scenario.background;
   request.background_key = "network.background";
   request.seed = seed;
   ScenarioNetwork result{Build(request, scenario),

@@ -3,12 +3,12 @@
 # base/ includes nothing of ours, and ns3-module/fabric/ only the core of base/; LibTorch headers
 # stay in trainer/torch/ and benchmarks, whose headers scenarios/training/ and the learners of
 # federated clients alone may include; ns-3 headers stay in the ns-3 parts of ns3-module/;
-# analysis/ knows only the format of run directories; scenarios/network/ and scenarios/codec/ know
-# no training, and the latter no packets; Python's headers stay in scenarios/python/. Tests may
-# include the headers that they test, and base/. No folder has more than 45 sources. The order of
-# folders is that of docs/ARCHITECTURE.md, without rings (rooms.py). No two files define a type of
-# one name in one namespace (type_names.py), and each reaches the headers of the names that it uses
-# (reached_names.py; these three are skipped without Python 3).
+# analysis/ knows only the format of run directories; scenarios/network/, scenarios/graphs/ and
+# scenarios/codec/ know no training, and the latter no packets; Python's headers stay in
+# scenarios/python/. Tests may include the headers that they test, and base/. No folder has more
+# than 45 sources. The order of folders is that of docs/ARCHITECTURE.md, without rings (rooms.py).
+# No two files define a type of one name in one namespace (type_names.py), and each reaches the
+# headers of the names that it uses (reached_names.py; these three are skipped without Python 3).
 set -eu
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 cd "$1"
@@ -41,12 +41,15 @@ status=0
     rule("scenarios/network",
       "^(analysis|base|" fabric "|ns3-module/(helper|wire)|scenarios/network)/")
     rule("scenarios/codec", "^(analysis|base|compress|" fabric "|scenarios/codec|trainer/clock)/")
+    rule("scenarios/graphs", "^(analysis|base|" fabric \
+      "|ns3-module/wire|scenarios/(graphs|network)|trainer/clock)/")
     rule("scenarios/http", "^(base|scenarios/http)/")
     rule("scenarios/python", "^(analysis|base|compress|" fabric "|scenarios|trainer)/")
     alias["fabric"] = fabric
     alias["packet"] = "ns3-module"
     alias["network"] = "scenarios/network"
     alias["codec"] = "scenarios/codec"
+    alias["graphs"] = "scenarios/graphs"
     alias["http"] = "scenarios/http"
     alias["fuzz"] = "scenarios"
     learns = "^(tests|trainer/torch|trainer/bench|scenarios/training|" \

@@ -48,6 +48,12 @@ void FuzzFrames(ByteSpan input);
 std::vector<Bytes> FramesSeeds();
 void FuzzRoceText(ByteSpan input);
 std::vector<Bytes> RoceTextSeeds();
+#ifdef LEGACY_FUZZ_TRACES
+void FuzzChakra(ByteSpan input);
+void FuzzGoal(ByteSpan input);
+std::vector<Bytes> ChakraSeeds();
+std::vector<Bytes> GoalSeeds();
+#endif
 #ifdef LEGACY_FUZZ_NS3
 void FuzzRoceFabric(ByteSpan input);
 std::vector<Bytes> RoceFabricSeeds();
@@ -88,6 +94,10 @@ const std::vector<Family>& ReaderFamilies() {
       {"shape", FuzzShape, ShapeSeeds, kFew},
       {"frames", FuzzFrames, FramesSeeds},
       {"rocetext", FuzzRoceText, RoceTextSeeds},
+#ifdef LEGACY_FUZZ_TRACES
+      {"chakra", FuzzChakra, ChakraSeeds, kFew},
+      {"goal", FuzzGoal, GoalSeeds, kFew},
+#endif
 #ifdef LEGACY_FUZZ_NS3
       {"rocefabric", FuzzRoceFabric, RoceFabricSeeds, kFew},
 #endif

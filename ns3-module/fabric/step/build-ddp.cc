@@ -133,9 +133,8 @@ int AddBackwardPass(const StepTraffic& traffic, std::vector<StepOperation>& oper
     return first;
 }
 
-} // namespace
-
-DdpPlan BuildDdp(const StepTraffic& traffic)
+/// Builds the plan, with the backward pass in segments if `moves` is true.
+DdpPlan Build(const StepTraffic& traffic, bool moves)
 {
     CheckTraffic(traffic);
     DdpPlan ddp;
@@ -154,8 +153,6 @@ DdpPlan BuildDdp(const StepTraffic& traffic)
     ddp.plan.collectives.reserve(count / 2);
     std::vector<StepOperation>& operations = ddp.plan.roles[0].operations;
     ddp.plan.contention = traffic.contention;
-    // Times that nothing moves need no segment of their own.
-    const bool moves = traffic.contention > 0;
     int begin = kNone;
     if (moves)
     {
@@ -176,6 +173,19 @@ DdpPlan BuildDdp(const StepTraffic& traffic)
         builder.AddDecoding(bucket.decode);
     }
     return ddp;
+}
+
+} // namespace
+
+DdpPlan BuildDdp(const StepTraffic& traffic)
+{
+    // Times that nothing moves need no segment of their own.
+    return Build(traffic, traffic.contention > 0);
+}
+
+StepPlan BuildDdpInSegments(const StepTraffic& traffic)
+{
+    return Build(traffic, true).plan;
 }
 
 } // namespace legacy::fabric

@@ -31,4 +31,9 @@ struct DdpPlan
 /// Throws Error as StepGraph does, except on invalid collectives.
 DdpPlan BuildDdp(const StepTraffic& traffic);
 
+/// Returns the same plan with the backward pass in segments, as with contention, so that no
+/// operation waits for a time: for those who know of operations alone. Where the buckets of each
+/// worker become ready in their order, its times are those of the step.
+StepPlan BuildDdpInSegments(const StepTraffic& traffic);
+
 } // namespace legacy::fabric

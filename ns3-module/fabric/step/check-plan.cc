@@ -216,6 +216,11 @@ void CheckValues(const StepPlan& plan)
     {
         throw Error("step plan: contention", std::to_string(plan.contention), "0 or more");
     }
+    for (const StepStream& stream : plan.streams)
+    {
+        CheckRange(
+            "step plan: stream " + stream.name + ": device", stream.device, 0, kMostDevices - 1);
+    }
     for (size_t c = 0; c < plan.collectives.size(); ++c)
     {
         const CollectiveSpec& spec = plan.collectives[c];

@@ -12,31 +12,39 @@
 namespace legacy::fabric
 {
 
-/// PlanDevices run the segments of each rank, first come first served. Where collectives do not
-/// slow segments, a segment's end is known when it comes. Where they do, the end of the one that
-/// runs moves whenever its rank's first collective begins or the last one ends. Times are those of
-/// the sink's clock.
+/// PlanDevices run the segments of each rank, first come first served on each of its devices. Where
+/// collectives do not slow segments, a segment's end is known when it comes. Where they do, the end
+/// of the one that runs on device 0 moves whenever its rank's first collective begins or the last
+/// one ends. Times are those of the sink's clock.
 class PlanDevices
 {
   public:
     explicit PlanDevices(const StepPlan& plan)
         : m_slowdown(1 + plan.contention),
-          m_free(plan.ranks, 0),
+          m_devices(DevicesOf(plan)),
+          m_free(static_cast<size_t>(plan.ranks) * m_devices, 0),
           m_shared(Shared() ? plan.ranks : 0)
     {
     }
 
-    /// True where collectives slow segments.
+    /// True where collectives slow segments of device 0.
     bool Shared() const
     {
         return m_slowdown > 1;
     }
 
-    /// Returns when a segment of a duration ends, and takes the device until then; not Shared.
-    TimeNs Take(int rank, TimeNs now, TimeNs duration)
+    /// True where collectives slow segments of that device.
+    bool Shared(int device) const
     {
-        m_free[rank] = Later(std::max(now, m_free[rank]), duration);
-        return m_free[rank];
+        return device == 0 && Shared();
+    }
+
+    /// Returns when a segment of a duration ends, and takes the device until then; not Shared.
+    TimeNs Take(int rank, int device, TimeNs now, TimeNs duration)
+    {
+        TimeNs& free = m_free[static_cast<size_t>(rank) * m_devices + device];
+        free = Later(std::max(now, free), duration);
+        return free;
     }
 
     /// Adds a segment to the queue of a shared device. It begins now if it is the only one.
@@ -103,6 +111,16 @@ class PlanDevices
         int collectives = 0;
     };
 
+    static int DevicesOf(const StepPlan& plan)
+    {
+        int devices = 1;
+        for (const StepStream& stream : plan.streams)
+        {
+            devices = std::max(devices, stream.device + 1);
+        }
+        return devices;
+    }
+
     double Slowdown(const Device& device) const
     {
         return device.collectives > 0 ? m_slowdown : 1;
@@ -124,7 +142,8 @@ class PlanDevices
     }
 
     const double m_slowdown;
-    std::vector<TimeNs> m_free;
+    const int m_devices;          ///< of each rank
+    std::vector<TimeNs> m_free;   ///< by rank and device
     std::vector<Device> m_shared; ///< by rank; empty where they are not
 };
 

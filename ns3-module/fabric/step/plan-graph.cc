@@ -56,6 +56,12 @@ struct PlanGraph::Impl
         return timing.roles[place.role][place.operation];
     }
 
+    /// Returns the device on which a segment runs.
+    int DeviceOf(const PlanPlace& place) const
+    {
+        return plan.streams[index.OperationAt(place).stream].device;
+    }
+
     /// Returns the time since the step's start.
     TimeNs Now(const FlowSink& sink) const
     {
@@ -247,12 +253,13 @@ void PlanGraph::Impl::BeginSegment(const PlanPlace& place, Instance instance, Fl
         return;
     }
     const int rank = index.RankAt(place);
-    if (devices.Shared())
+    const int device = DeviceOf(place);
+    if (devices.Shared(device))
     {
         devices.Add(rank, instance, duration, sink);
         return;
     }
-    const TimeNs end = devices.Take(rank, now, duration);
+    const TimeNs end = devices.Take(rank, device, now, duration);
     TimingAt(place).begin[place.position] = end - duration;
     if (starting && index.Following(place).empty() && hosts.empty())
     {
@@ -265,7 +272,7 @@ void PlanGraph::Impl::BeginSegment(const PlanPlace& place, Instance instance, Fl
 void PlanGraph::Impl::EndSegment(const PlanPlace& place, Instance instance, FlowSink& sink)
 {
     const int rank = index.RankAt(place);
-    if (devices.Shared())
+    if (devices.Shared(DeviceOf(place)))
     {
         if (!devices.Ends(rank, instance, sink.Now()))
         {

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <utility>
 
 namespace legacy::fabric
 {
@@ -48,6 +50,20 @@ class RankAccount
     {
         m_parts.exposed.assign(index.Plan().streams.size(), 0);
         m_parts.hidden.assign(index.Plan().streams.size(), 0);
+        for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
+        {
+            const StepOperation& operation = m_role.operations[number];
+            const int device = index.Plan().streams[operation.stream].device;
+            if (operation.kind != OperationKind::Segment || device == 0)
+            {
+                continue;
+            }
+            const Span span = Of(number);
+            if (span.end > span.begin)
+            {
+                m_ends[{device, span.end}] = number;
+            }
+        }
     }
 
     StepParts Account();
@@ -76,9 +92,17 @@ class RankAccount
         return SpanOf(m_index.At(m_rank, operation));
     }
 
+    /// Returns whether an operation is a segment of device 0, whose time is accounted for.
+    bool IsComputed(const StepOperation& operation) const
+    {
+        return operation.kind == OperationKind::Segment &&
+               m_index.Plan().streams[operation.stream].device == 0;
+    }
+
     Span Carried(int operation) const;
     std::vector<Segment> Segments() const;
     int Enabler(int operation) const;
+    int LastOnDevice(int operation) const;
     int LastEnded(TimeNs time, int except) const;
     int LastBefore(int operation, Span idle) const;
     void ChargeIdle(Span idle, int enabler, int waiting);
@@ -89,11 +113,14 @@ class RankAccount
     const std::vector<TimeNs>& m_began;
     const int m_rank;
     const StepRole& m_role;
+    /// Segments of other devices than 0, by device and end.
+    std::map<std::pair<int, TimeNs>, int> m_ends;
     StepParts m_parts;
 };
 
 /// Returns when a collective or message of the rank was carried: a collective from the time at
-/// which all members had begun it, a message from the time at which it was sent.
+/// which all members had begun it, a message from the time at which it was sent. A segment of
+/// another device than 0 is carried while it runs.
 Span RankAccount::Carried(int operation) const
 {
     const PlanPlace place = m_index.At(m_rank, operation);
@@ -112,14 +139,14 @@ Span RankAccount::Carried(int operation) const
     return span;
 }
 
-/// Returns the segments of the rank in the order in which they ran.
+/// Returns the segments of device 0 in the order in which they ran.
 std::vector<RankAccount::Segment> RankAccount::Segments() const
 {
     std::vector<Segment> segments;
     for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
     {
         const Span span = Of(number);
-        if (m_role.operations[number].kind == OperationKind::Segment && span.end > span.begin)
+        if (IsComputed(m_role.operations[number]) && span.end > span.begin)
         {
             segments.push_back({span.begin, span.end, number});
         }
@@ -142,8 +169,25 @@ int RankAccount::Enabler(int operation) const
             return earlier;
         }
     }
+    if (const int last = LastOnDevice(operation); last >= 0)
+    {
+        return last;
+    }
     // Its host may have issued it when some other operation ended.
     return m_index.Plan().hostLimit > 0 ? LastEnded(begin, operation) : -1;
+}
+
+/// Returns the segment for which a segment of another device than 0 waited; -1: there is none.
+int RankAccount::LastOnDevice(int operation) const
+{
+    const StepOperation& what = m_role.operations[operation];
+    if (what.kind != OperationKind::Segment || IsComputed(what))
+    {
+        return -1;
+    }
+    const int device = m_index.Plan().streams[what.stream].device;
+    const auto found = m_ends.find({device, Of(operation).begin});
+    return found == m_ends.end() || found->second == operation ? -1 : found->second;
 }
 
 /// Returns the first operation other than `except`, and before it in the list, that ended at a
@@ -204,7 +248,7 @@ void RankAccount::ChargeIdle(Span idle, int enabler, int waiting)
         const StepOperation& operation = m_role.operations[enabler];
         const Span span = Of(enabler);
         charge(span.end, m_parts.scheduled);
-        if (operation.kind == OperationKind::Segment)
+        if (IsComputed(operation))
         {
             charge(span.begin, segments);
         }
@@ -231,7 +275,7 @@ void RankAccount::ChargeHidden()
     for (int number = 0; number < static_cast<int>(m_role.operations.size()); ++number)
     {
         const StepOperation& operation = m_role.operations[number];
-        if (operation.kind != OperationKind::Segment && operation.kind != OperationKind::Barrier)
+        if (!IsComputed(operation) && operation.kind != OperationKind::Barrier)
         {
             busy[operation.stream].push_back(Carried(number));
         }

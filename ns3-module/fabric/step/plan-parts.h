@@ -14,10 +14,11 @@ namespace legacy::fabric
 /// StepParts say what each nanosecond of a step was at one rank. The parts add up to the step.
 struct StepParts
 {
-    /// The device ran a segment, by SegmentLabel.
+    /// Device 0, which "the device" is in these parts, ran a segment, by SegmentLabel.
     std::array<TimeNs, kSegmentLabels> segments{};
     /// The device was idle, and what ran next (or the end of the rank) waited for a collective or a
-    /// message of that stream, which was being carried; by stream.
+    /// message of that stream, which was being carried, or for a segment of another device of that
+    /// stream; by stream.
     std::vector<TimeNs> exposed;
     /// It was idle until a time that the plan sets, or until another rank sent a message.
     TimeNs scheduled = 0;

@@ -154,6 +154,10 @@ std::string StepPlan::Canonical() const
     {
         AppendText(text, stream.name);
         text += stream.ordered ? 'o' : 'a';
+        if (stream.device > 0)
+        {
+            text += "d" + std::to_string(stream.device);
+        }
     }
     for (const std::string& communicator : communicators)
     {
@@ -190,7 +194,8 @@ std::string ToText(const StepPlan& plan)
     text << '\n';
     for (const StepStream& stream : plan.streams)
     {
-        text << "stream " << stream.name << (stream.ordered ? "" : ", any order") << '\n';
+        text << "stream " << stream.name << (stream.ordered ? "" : ", any order")
+             << (stream.device > 0 ? ", on device " + std::to_string(stream.device) : "") << '\n';
     }
     for (size_t c = 0; c < plan.collectives.size(); ++c)
     {

@@ -7,9 +7,11 @@
 //     come, all operations before it in the list that are on its stream have ended (in streams that
 //     are ordered), and all earlier issues of its communicator have. This is said of one rank: a
 //     collective begins at a rank when that rank arrives.
-//  2. A rank has one device. Its segments never overlap, whatever their streams: those that are
-//     ready run first come first served. A segment of no duration needs no device.
-//  3. While at least one collective of a rank runs, its segments progress at the rate
+//  2. A rank has device 0, which computes, and may have others, such as its processor. A stream
+//     says on which device its segments run. Those of one device never overlap, whatever their
+//     streams: what is ready runs first come first served. A segment of no duration needs no
+//     device.
+//  3. While at least one collective of a rank runs, segments of its device 0 progress at the rate
 //     1 / (1 + contention).
 //  4. With a host limit of n, an operation is issued when fewer than n of the operations before it
 //     in the list have yet to end. Without one, all are issued at once.
@@ -98,7 +100,11 @@ struct StepStream
     /// True: operations run one after the other, in the order of the list, as in CUDA. False: any
     /// number of them run at once, and segments take turns on the device.
     bool ordered = true;
+    int device = 0; ///< of the rank, 0 to kMostDevices - 1: where its segments run
 };
+
+/// The most devices of a rank.
+inline constexpr int kMostDevices = 256;
 
 /// A StepPlan is all that a step does.
 struct StepPlan

@@ -56,23 +56,10 @@ void ReadMessages(Experiment& e) {
 void ReadNetwork(Experiment& e) {
   const ExperimentOptions& options = e.options;
   NetworkRequest& network = e.network;
-  network.topology.text = options.topology;
-  network.topology.rateBps = *options.bandwidth;
-  network.topology.delay = *options.delay;
-  network.topology.queueBytes = *options.queue;
+  network = RequestOf(options);
   network.topology.ecmpSeed = options.ecmp_seed;
-  network.topology.multipath = *options.multipath;
-  network.topology.changes = options.changes;
-  network.placement.text = options.placement;
   network.placement.workers = options.workers;
   network.placement.colocated = options.colocated;
-  network.transport = *options.transport;
-  network.transport.SetMtu(options.mtu);
-  network.transport.connections = *options.connections;
-  if (!options.congestion->empty()) network.transport.congestionControl = *options.congestion;
-  network.transport.streams = options.streams;
-  network.transport.skip = *options.skip;
-  network.background = *options.background;
   network.seed = options.seed;
   e.packet_budget = static_cast<double>(*options.packet_budget) * 1e-9;
   e.fidelities = *options.fidelity;

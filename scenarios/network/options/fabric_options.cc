@@ -125,6 +125,25 @@ OptionTable<FabricOptions> OptionsOfCollectives() {
 
 }  // namespace
 
+NetworkRequest RequestOf(const FabricOptions& options) {
+  NetworkRequest request;
+  request.topology.text = options.topology;
+  request.topology.rateBps = *options.bandwidth;
+  request.topology.delay = *options.delay;
+  request.topology.queueBytes = *options.queue;
+  request.topology.multipath = *options.multipath;
+  request.topology.changes = options.changes;
+  request.placement.text = options.placement;
+  request.transport = *options.transport;
+  request.transport.SetMtu(options.mtu);
+  request.transport.connections = *options.connections;
+  if (!options.congestion->empty()) request.transport.congestionControl = *options.congestion;
+  request.transport.streams = options.streams;
+  request.transport.skip = *options.skip;
+  request.background = *options.background;
+  return request;
+}
+
 const Option<FabricOptions>& FabricRow(const std::string& flag) {
   static const auto rows = JoinedTables<FabricOptions>(
       {{"", OptionsOfTopology()}, {"", OptionsOfTransport()}, {"", OptionsOfCollectives()}});

@@ -36,6 +36,9 @@ struct FabricOptions {
   int servers = 4;                                  // servers of a sharded parameter server
 };
 
+// Returns the network that the options ask for, with a placement of no workers yet.
+NetworkRequest RequestOf(const FabricOptions& options);
+
 // Returns the row with that flag, as in "--topo", which there is.
 const Option<FabricOptions>& FabricRow(const std::string& flag);
 // Returns it as a row of `Whole`, which has FabricOptions as a base.

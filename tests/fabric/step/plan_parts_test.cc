@@ -50,6 +50,32 @@ TEST(PlanParts, OfDdpByHand) {
   EXPECT_EQ(fast.Total(), 10'050);
 }
 
+// A processor computes for 3000 ns beside the device, which does so for 1000 and then waits for it,
+// also where collectives slow the device.
+TEST(PlanParts, OtherDevicesRunBesideTheFirst) {
+  for (const double contention : {0.0, 0.5}) {
+    StepPlan plan = EmptyPlan(1);
+    plan.contention = contention;
+    plan.streams.push_back({"cpu", false, 1});
+    StepOperation first = Segment({2'000}), second = Segment({1'000});
+    first.stream = second.stream = static_cast<int>(plan.streams.size()) - 1;
+    plan.roles = {{{0}, {Segment({1'000}), first, second, Segment({200}, {0, 1, 2})}}};
+    const PlanTiming timing = Star(1).Time(plan);
+    EXPECT_EQ(timing.total, 3'200);
+    EXPECT_EQ(timing.roles[0][2].begin[0], 2'000) << "one after the other";
+    const StepParts parts = PartsOf(plan, timing, 0);
+    EXPECT_EQ(Of(parts, Label::Compute), 1'200);
+    EXPECT_EQ(parts.exposed.back(), 2'000);
+    EXPECT_EQ(parts.hidden.back(), 1'000);
+    EXPECT_EQ(parts.Total(), 3'200);
+    plan.streams.back().device = kMostDevices;
+    EXPECT_NE(MessageOf([&] {
+                CheckPlan(plan);
+              }).find("stream cpu: device: got '256'; allowed: 0 to 255"),
+              std::string::npos);
+  }
+}
+
 // Two streams run while the device waits for the later one: the other is hidden behind it.
 TEST(PlanParts, IdleTimeGoesToTheStreamThatWasWaitedFor) {
   StepPlan plan = EmptyPlan(2);
