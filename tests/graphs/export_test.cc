@@ -206,6 +206,8 @@ StepPlan Sharded() {
   fabric::StepTraffic traffic;
   traffic.workers = 4;
   fabric::ShardedTraffic& step = traffic.sharded.emplace();
+  fabric::ShardedStage& stage = step.stages.emplace_back();
+  stage.chunks.emplace_back();
   for (int u = 0; u < 3; ++u) {
     fabric::ShardedUnit unit;
     for (const auto& members : {std::vector<int>{0, 1}, {2, 3}}) {
@@ -227,10 +229,10 @@ StepPlan Sharded() {
       unit.replicas.push_back(sum);
     }
     unit.pack = {33};
-    step.units.push_back(unit);
-    step.segments.push_back({u, {1000}, {}, {2000}});
+    stage.units.push_back(unit);
+    stage.chunks[0].push_back({u, {1000}, {}, {2000}});
   }
-  step.update = {500};
+  stage.update = {500};
   return fabric::BuildSharded(traffic);
 }
 

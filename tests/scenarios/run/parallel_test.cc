@@ -99,12 +99,12 @@ TEST(PipelineParallelism, WaitsForItsBubble) {
     SetOption(scenario, "clock.pipeline", order);
     return TimeOneStep(scenario).step_seconds;
   };
-  // Two runs differ by microbatches alone; stages differ by the table and the head.
-  const double each = (step("1f1b", 16) - step("1f1b", 8)) / 8;
-  EXPECT_NEAR(step("1f1b", 8), (8 + 3) * each, 0.1 * step("1f1b", 8));
-  EXPECT_NEAR(step("gpipe", 8), step("1f1b", 8), 0.02 * step("1f1b", 8));
-  EXPECT_LT(step("interleaved:4", 8), step("1f1b", 8) - 2 * each);
-  EXPECT_LT(step("zb-h1", 8), step("1f1b", 8) - each);
+  // The update is in all of them. Stages differ by the table and the head.
+  const double whole = step("1f1b", 8), each = (step("1f1b", 16) - whole) / 8;
+  EXPECT_NEAR(step("gpipe", 8), whole, 0.1 * each);
+  EXPECT_NEAR(whole - step("interleaved:4", 8), (3 - 3.0 / 4) * each, 0.1 * each);
+  // Gradients of weights are less than a third of a pass, because attention has none.
+  EXPECT_NEAR(whole - step("zb-h1", 8), 3 * 2 * each / 3, 0.3 * each);
 }
 
 // Stages send activations to each other: 2 (p - 1) m messages a step, of all positions or a part.
