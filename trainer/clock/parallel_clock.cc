@@ -1,4 +1,4 @@
-// What tensor and pipeline parallelism add to the clock's steps of divided models.
+// This prices what tensor and pipeline parallelism add to steps of divided models.
 #include <algorithm>
 #include <iterator>
 #include <map>

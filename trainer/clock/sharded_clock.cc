@@ -1,4 +1,4 @@
-// The clock's steps of divided models.
+// This prices the steps of divided models, stage by stage.
 #include "trainer/clock/sharded_clock.h"
 
 #include <algorithm>

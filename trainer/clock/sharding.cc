@@ -22,7 +22,7 @@ constexpr int64_t kZeroBucket = 500'000'000;
 // Megatron-Core's buckets have max(4e7, 1e6 times the data-parallel ranks) elements.
 constexpr int64_t kMegatronBucket = 40'000'000, kMegatronBucketOfRank = 1'000'000;
 
-// What is done in which order, of one framework.
+// Rules say what one framework does in which order.
 struct Rules {
   bool frees_after_use;  // a gather waits until earlier weights were used, not only unpacked
   bool one_reduction;    // a reduction begins when the one before has ended, and the device waits

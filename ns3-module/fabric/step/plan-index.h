@@ -186,7 +186,7 @@ class PlanIndex
         Lists following;
     };
 
-    /// How the ranks of a role take part in a collective.
+    /// A Part says by which operation the ranks of a role take part in a collective.
     struct Part
     {
         int collective = 0;

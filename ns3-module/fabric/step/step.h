@@ -58,7 +58,7 @@ struct StepTraffic
     /// While a collective of a worker runs, its computing takes 1 + contention times as long:
     /// kernels of collectives take processors and memory from it. 0: nothing.
     double contention = 0;
-    /// What a sharded step does. It has no buckets, and no deviceFree.
+    /// A step of a divided model has this, no buckets and no deviceFree.
     std::optional<ShardedTraffic> sharded = std::nullopt;
 
     /// Returns the value as bytes, equal for equal steps: the key of memoised steps.
@@ -76,8 +76,8 @@ struct BucketTiming
 struct StepTiming
 {
     std::vector<BucketTiming> buckets;
-    /// What each nanosecond was at each worker, of a sharded step (build-sharded.h has its
-    /// streams); empty for buckets.
+    /// The parts say what each nanosecond of a sharded step was at each worker (build-sharded.h has
+    /// its streams). Steps of buckets have none.
     std::vector<StepParts> parts;
     std::vector<TimeNs> finish;     ///< end of each worker; the step ends at the largest
     std::vector<TimeNs> decodeBusy; ///< device time that each worker spent after deviceFree
