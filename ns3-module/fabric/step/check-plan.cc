@@ -97,7 +97,8 @@ void CheckIssues(const StepPlan& plan, const StepRole& role, const std::string& 
     std::set<std::pair<int, int>> seen;
     for (const StepOperation& operation : role.operations)
     {
-        if (HasCommunicator(operation) && !seen.emplace(operation.communicator, operation.issue).second)
+        if (HasCommunicator(operation) &&
+            !seen.emplace(operation.communicator, operation.issue).second)
         {
             throw Error(where + "communicator " + plan.communicators[operation.communicator],
                         "issue " + std::to_string(operation.issue) + " twice",

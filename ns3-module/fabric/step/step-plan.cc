@@ -133,7 +133,8 @@ const char* ToString(SegmentLabel label)
 
 const char* ToString(OperationKind kind)
 {
-    constexpr const char* kNames[] = {"segment", "collective", "send", "receive", "transfer", "barrier"};
+    constexpr const char* kNames[] = {
+        "segment", "collective", "send", "receive", "transfer", "barrier"};
     return kNames[static_cast<size_t>(kind)];
 }
 

@@ -47,7 +47,7 @@ enum class OperationKind : uint8_t
 {
     Segment, ///< compute on the rank's device
     Collective,
-    Send,    ///< a message to another rank
+    Send,     ///< a message to another rank
     Receive,  ///< that message, there
     Transfer, ///< something that takes a stream a given time, and needs no other rank
     Barrier,  ///< a point of no duration, which joins operations of its rank or waits for a time

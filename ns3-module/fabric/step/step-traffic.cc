@@ -226,9 +226,9 @@ void AppendSegment(std::string& text, const ShardedSegment& segment)
 
 void AppendStage(std::string& text, const ShardedStage& stage)
 {
-    AppendCanonical(text,
-                    {static_cast<int64_t>(stage.units.size()),
-                     static_cast<int64_t>(stage.chunks.size())});
+    AppendCanonical(
+        text,
+        {static_cast<int64_t>(stage.units.size()), static_cast<int64_t>(stage.chunks.size())});
     AppendCanonical(text, {stage.workers.begin(), stage.workers.end()});
     for (const ShardedUnit& unit : stage.units)
     {

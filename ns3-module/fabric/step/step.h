@@ -97,9 +97,7 @@ std::vector<LinkCounters> Difference(std::vector<LinkCounters> after,
                                      const std::vector<LinkCounters>& before);
 /// Adds the counters of a step, which ran `times` times, to sums of earlier ones, link by link.
 /// Empty sums take them over; queues and peaks are the largest of all.
-void Add(std::vector<LinkCounters>& sums,
-         const std::vector<LinkCounters>& step,
-         int64_t times = 1);
+void Add(std::vector<LinkCounters>& sums, const std::vector<LinkCounters>& step, int64_t times = 1);
 /// Adds the counters of a simulation; buffers and headroom are the largest of all.
 void Add(EngineCounters& sum, const EngineCounters& other, int64_t times = 1);
 
@@ -188,7 +186,7 @@ class StepSimulator
     bool m_memoise;
     std::map<std::string, StepTiming> m_memory; ///< timings by canonical traffic
     std::unique_ptr<AloneSteps> m_alone;
-    std::set<Digest> m_known;                   ///< steps of a loaded state
+    std::set<Digest> m_known; ///< steps of a loaded state
     StepTiming m_last;
     int64_t m_fresh = 0;
     int64_t m_memoised = 0;

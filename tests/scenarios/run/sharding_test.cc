@@ -378,8 +378,9 @@ TEST(Sharding, RefusesWhatHasNoMeaning) {
             std::string::npos);
   EXPECT_NE(complaint("none", "clock.prefetch", "2").find("clock.sharding: got 'none'"),
             std::string::npos);
-  EXPECT_NE(complaint("fsdp", "network.aggregation", "parameter-server").find("own parts of the model"),
-            std::string::npos);
+  EXPECT_NE(
+      complaint("fsdp", "network.aggregation", "parameter-server").find("own parts of the model"),
+      std::string::npos);
   EXPECT_NE(complaint("fsdp", "network.sync", "backup:k=1").find("barrier with clock.sharding"),
             std::string::npos);
   EXPECT_NE(complaint("hsdp", "training.workers", "8").find("as in hsdp:8"), std::string::npos);
