@@ -19,8 +19,8 @@ constexpr double kCopiedBytes = 4;  // of an element, each way
 
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error("clock.sharding", what,
-              "dense sums, or messages to the owners of slices, with all workers in every step and "
-              "one exchange a step");
+              "dense sums, or with sharding messages to the owners of slices; all workers in every "
+              "step, and one exchange a step");
 }
 
 // Returns the bytes of each value of a bucket's dense sum; 0: it is none. Messages have a header

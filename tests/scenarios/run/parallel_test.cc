@@ -144,6 +144,10 @@ TEST(Parallelism, MessagesGoToTheOwnersOfEachPart) {
   scenario.policies = {"topk"};
   const double topk = TimeOneStep(scenario).nic_bytes;
   EXPECT_LT(topk, dense);
+  SetOption(scenario, "clock.sharding", "none");
+  EXPECT_NE(MessageOf([&] { TimeOneStep(scenario); }).find("with sharding messages to the owners"),
+            std::string::npos);
+  SetOption(scenario, "clock.sharding", "megatron");
   scenario.stragglers = "fixed:count=1,factor=1.5";
   const analysis::StepRow slow = TimeOneStep(scenario);
   EXPECT_EQ(slow.nic_bytes, topk);
