@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kMostNumber = INT64_MAX;
 
-// What an attribute of a node is read into.
+// A Reader reads an attribute of a node into what it is for.
 using Reader = void (*)(const Attribute& attribute, TraceNode& node);
 
 OwnFields& Own(TraceNode& node) { return node.own ? *node.own : node.own.emplace(); }

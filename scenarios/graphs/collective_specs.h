@@ -1,4 +1,4 @@
-// What a collective of a trace is on our fabrics, and what of our collectives a trace cannot say.
+// These say what a collective of a trace is on our fabrics, and what of ours no trace can say.
 #pragma once
 
 #include <cstdint>

@@ -26,7 +26,7 @@ struct Roofline {
 
 // ImportOptions say what a trace leaves open.
 struct ImportOptions {
-  // What comm_size of an all-gather counts: false: the bytes that a rank gives, true: all of them.
+  // True: comm_size of an all-gather counts all of its bytes; false: those that a rank gives.
   bool gathered_sizes = false;
   // Compute takes what was recorded, or what its arithmetic and tensors take.
   std::optional<Roofline> roofline;
@@ -56,7 +56,7 @@ struct ImportCounts {
 // An ImportedPlan is a plan, with what was counted while it was read.
 struct ImportedPlan {
   fabric::StepPlan plan;
-  // By collective: whether the file says all of it, and so the network nothing.
+  // True for collectives of which the file says all, and so the network nothing.
   std::vector<bool> settled;
   ImportCounts counts;
 };

@@ -4,7 +4,6 @@
 #include "stage-operations.h"
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 namespace legacy::fabric
@@ -365,9 +364,8 @@ CollectiveGroups MessagesOf(const StepTraffic& traffic, int stage, int direction
 void ForEachUse(const StepTraffic& traffic,
                 const std::function<void(const CollectiveGroups& groups, int64_t times)>& use)
 {
-    CheckSharded(traffic);
     const auto stages = static_cast<int>(traffic.sharded->stages.size());
-    AloneTimes none; // which uses has a step does not depend on times
+    AloneTimes none; // how often a list is used does not depend on times
     none.folded = true;
     none.messages.assign(stages, {{{0}, {0}}});
     ForEachGroups(*traffic.sharded,

@@ -31,7 +31,7 @@ using CollectiveGroups = std::vector<CollectiveSpec>;
 /// need not be told apart.
 struct AloneTimes
 {
-    /// By worker. Lists are those of the traffic itself.
+    /// Each list of the traffic itself has its times, one for each worker.
     std::map<const CollectiveGroups*, std::vector<TimeNs>> collectives;
     /// Messages of the workers of each stage to the next one in a forward pass, and to the one
     /// before in a backward pass, by place in the stage.

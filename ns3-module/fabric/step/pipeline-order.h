@@ -16,9 +16,9 @@ enum class PipelineSchedule : uint8_t
     /// groups of as many as there are stages, chunk by chunk (Narayanan et al., SC'21, 2.2).
     OneForwardOneBackward,
     GPipe, ///< all forward passes, then all backward passes (Huang et al. 2019)
-           /// As one forward, one backward, but gradients of weights are computed later, where a
-           /// stage would wait (zero bubble, ZB-H1, Qi et al. 2023): stage s is s microbatches
-           /// late.
+           /// Stages take one forward, one backward pass in turn, and compute gradients of weights
+           /// later, where they would wait (zero bubble, ZB-H1, Qi et al. 2023): stage s is s
+           /// microbatches late.
     ZeroBubbleH1,
 };
 

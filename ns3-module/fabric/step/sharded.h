@@ -90,8 +90,8 @@ struct ShardedTraffic
 {
     std::vector<ShardedStage> stages;
     PipelineSchedule schedule = PipelineSchedule::OneForwardOneBackward;
-    /// What the worker at a place in one stage sends to that at the same place in the next stage
-    /// after a forward pass, and what comes back in the backward pass.
+    /// The worker at a place in one stage sends so many bytes to that at the same place in the next
+    /// stage after a forward pass, and gets as many back in the backward pass.
     int64_t messageBytes = 0;
     /// Collectives that the update of their members waits for, after the reductions: sums of what
     /// two stages hold (tied weights), and announcements. Workers in none take no part.

@@ -73,8 +73,8 @@ struct StepOperation
     std::vector<TimeNs> earliest;
 
     SegmentLabel label = SegmentLabel::Compute;
-    /// Of a segment alone on the device, or of a transfer, by rank; empty: 0. A send that has one
-    /// arrives after that time, whatever else the network carries.
+    /// A segment takes this time alone on the device, and a transfer on its stream, by rank; empty:
+    /// 0. A send that has one arrives after that time, whatever else the network carries.
     std::vector<TimeNs> duration;
 
     std::vector<int> collective;        ///< index of StepPlan::collectives, by rank

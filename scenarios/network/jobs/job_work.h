@@ -1,4 +1,4 @@
-// What a job of several does on the fabric that they share.
+// A job work says what a job does on the fabric that it shares with others.
 #pragma once
 
 #include <cstdint>

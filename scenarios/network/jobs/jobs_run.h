@@ -40,7 +40,7 @@ struct JobsMeasurement {
   std::optional<double> offset = {};
   std::vector<JobTiming> alone = {};     // by job
   std::vector<JobTiming> together = {};  // by job
-  // By the job that is left out and the job; empty where such runs were not asked for.
+  // Each job is left out in turn: [job left out][job]. Empty where such runs were not asked for.
   std::vector<std::vector<JobTiming>> without = {};
   std::optional<FoundRecurrence> recurrence = {};  // of the run together
   // Total, counters and links of what was simulated of the run together.
