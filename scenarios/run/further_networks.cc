@@ -1,12 +1,15 @@
 #include "scenarios/run/further_networks.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "base/error.h"
 #include "base/parse.h"
+#include "ns3-module/fabric/import/make.h"
 #include "ns3-module/fabric/step/synchronisation.h"
 #include "scenarios/run/diagnostics.h"
+#include "scenarios/run/scenario_network.h"
 
 namespace legacy {
 namespace {
@@ -105,8 +108,7 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
       throw Error(kKey, network.name, "a name of letters, digits, '-', '_' and '.'");
     }
     if (!names.insert(network.name).second) {
-      throw Error(kKey, network.name,
-                  "each name once, and not that of the run's own network, its rate");
+      throw Error(kKey, network.name, "each name once, and not that of the run's own network");
     }
     for (const std::string& setting : SplitSettings(part.substr(colon + 1))) {
       Set(network.scenario, network.name, setting);
@@ -117,7 +119,15 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
 }
 
 std::string OwnNetworkName(const Scenario& scenario) {
-  return scenario.network_schedule->empty() ? scenario.bandwidth.text() : "phases";
+  if (!scenario.network_schedule->empty()) return "phases";
+  const std::string& topology = scenario.topology;
+  const bool file = fabric::NamesTopologyFile(topology);
+  const bool has_rates = file || topology.find("rate=") != std::string::npos;
+  if (!has_rates || ReadsLinkOption(scenario, "network.bandwidth"))
+    return scenario.bandwidth.text();
+  const std::string name = file ? std::filesystem::path(topology).stem().string()
+                                : topology.substr(0, topology.find(':'));
+  return IsName(name) ? name : scenario.bandwidth.text();
 }
 
 }  // namespace legacy

@@ -27,7 +27,8 @@ struct FurtherNetwork {
 // may be dropped, because the active workers would then depend on the network.
 std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario);
 
-// Returns the name of the run's own network among the further ones: its rate.
+// Returns the name of the run's own network among the further ones: its rate, or the name of a
+// topology whose links do not take it.
 std::string OwnNetworkName(const Scenario& scenario);
 
 }  // namespace legacy

@@ -77,6 +77,20 @@ TEST(FurtherNetworks, RefuseOtherOptions) {
   EXPECT_NE(MessageOf([&] { FurtherNetworks(scenario); }).find("network.sync"), std::string::npos);
 }
 
+TEST(FurtherNetworks, NameTheOwnNetwork) {
+  const auto name = [](const std::string& topology, const std::string& bandwidth) {
+    Scenario scenario;
+    SetOption(scenario, "network.topology", topology);
+    SetOption(scenario, "network.bandwidth", bandwidth);
+    return OwnNetworkName(scenario);
+  };
+  EXPECT_EQ(name("fat-tree", "1Gbps"), "1Gbps");
+  EXPECT_EQ(name("nodes:gpus=8,node.rate=2Tbps,network.rate=400Gbps", "1Gbps"), "nodes");
+  EXPECT_EQ(name("nodes:gpus=8,node.rate=2Tbps", "25Gbps"), "25Gbps");
+  EXPECT_EQ(name("star:rate=2Gbps", "25Gbps"), "star");
+  EXPECT_EQ(name("topologies/two-racks.topo", "1Gbps"), "two-racks");
+}
+
 // Returns a scenario whose trainings take a second. gravac reads the clock and is trained on each
 // network; the others are trained once.
 Scenario ShortRun() {
