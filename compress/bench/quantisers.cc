@@ -34,12 +34,12 @@ void Encode(benchmark::State& state, const char* text, std::optional<Aim> aim = 
   });
 }
 
-void Decode(benchmark::State& state, const char* text) {
+void Decode(benchmark::State& state, const char* text, std::optional<Aim> aim = {}) {
   const auto quantiser = MakeQuantiser(ParseStages(text).front());
   auto values = Draw("laplace", state.range(0));
   Bytes segment;
   quantiser->Encode(values, quantiser->Parameter().fallback, {}, segment);
-  CompareWithRead(state, values, {}, [&] {
+  CompareWithRead(state, values, aim, [&] {
     quantiser->Decode(segment, quantiser->Parameter().fallback, values);
     benchmark::DoNotOptimize(values.data());
   });
@@ -86,6 +86,11 @@ BENCHMARK_CAPTURE(Encode, natural8, "natural:bits=8")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Encode, terngrad, "terngrad")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Encode, sign, "sign")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Encode, onebit, "onebit")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Encode, int4, "int:bits=4")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Encode, int4_smooth, "int:bits=4,smooth=on")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Encode, mxfp8, "mx")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Encode, mxfp4, "mx:format=e2m1")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Encode, fp8, "fp8")->LEGACY_SIZE;
 BENCHMARK(UnpackSigns)->LEGACY_SIZE;
 BENCHMARK(UnpackCodes)->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Decode, fp16, "fp16")->LEGACY_SIZE;
@@ -96,8 +101,20 @@ BENCHMARK_CAPTURE(Decode, natural9, "natural")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Decode, natural8, "natural:bits=8")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Decode, terngrad, "terngrad")->LEGACY_SIZE;
 BENCHMARK_CAPTURE(Decode, sign, "sign")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Decode, int4, "int:bits=4")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Decode, int4_smooth, "int:bits=4,smooth=on")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Decode, mxfp8, "mx")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Decode, mxfp4, "mx:format=e2m1")->LEGACY_SIZE;
+BENCHMARK_CAPTURE(Decode, fp8, "fp8")->LEGACY_SIZE;
 
 LEGACY_AIM("Encode/qsgd4", Encode, "qsgd", AtLeast(0.5))->Arg(1 << 24);
+// 2 GB/s where a copy has 8, as for exchanges of sharded trainings.
+LEGACY_AIM("Encode/int4", Encode, "int:bits=4", AtLeast(0.25))->Arg(1 << 24);
+LEGACY_AIM("Encode/int4_smooth", Encode, "int:bits=4,smooth=on", AtLeast(0.25))->Arg(1 << 24);
+LEGACY_AIM("Encode/mxfp8", Encode, "mx", AtLeast(0.25))->Arg(1 << 24);
+LEGACY_AIM("Encode/mxfp4", Encode, "mx:format=e2m1", AtLeast(0.25))->Arg(1 << 24);
+LEGACY_AIM("Decode/int4_smooth", Decode, "int:bits=4,smooth=on", AtLeast(0.25))->Arg(1 << 24);
+LEGACY_AIM("Decode/mxfp4", Decode, "mx:format=e2m1", AtLeast(0.25))->Arg(1 << 24);
 LEGACY_AIM("PackSigns", PackSigns, AtLeast(0.5))->Arg(1 << 24);
 #undef LEGACY_SIZE
 

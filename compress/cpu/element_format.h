@@ -66,7 +66,9 @@ struct ElementRule {
     const auto above = static_cast<int32_t>((magnitude + half) >> shift) - rebias;
     const float sum = __builtin_bit_cast(float, magnitude) + magic;
     const int32_t below = Bits(sum) - Bits(magic);
-    const int32_t code = static_cast<int32_t>(magnitude) < normal ? below : above;
+    // Compilers do not vectorise a choice between numbers that take this long.
+    const int32_t is_normal = -(static_cast<int32_t>(magnitude) < normal ? 0 : 1);
+    const int32_t code = (above & is_normal) | (below & ~is_normal);
     const int32_t kept = code < largest ? code : largest;
     return static_cast<uint32_t>(kept) | bits >> 31 << (width - 1);
   }
@@ -91,7 +93,6 @@ struct ElementRule {
     const int32_t magnitude = MagnitudeOf(code);
     const int32_t small = Bits(static_cast<float>(magnitude) * least);
     const int32_t value = (magnitude + rebias) << shift;
-    // Compilers do not vectorise a choice between numbers that take this long.
     const int32_t is_normal = -((magnitude >> (kMantissaBits - shift)) > 0 ? 1 : 0);
     const float element = Float((value & is_normal) | (small & ~is_normal));
     const auto bits = __builtin_bit_cast(uint32_t, element * factors.first * factors.second);

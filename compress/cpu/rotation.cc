@@ -41,25 +41,33 @@ LEGACY_INLINE void TwoStages(Number& a, Number& b, Number& c, Number& d) {
   d = a_b - c_d;
 }
 
-// Computes the stages of 16 neighbours, at distances 1 to 8.
-LEGACY_INLINE void FourStages(float* x) {
+// Sixteen neighbours.
+constexpr int64_t kTile = 16;
+struct Sixteen {
+  Four a, b, c, d;
+};
+
+// Returns neighbours after the stages at distances 1 to 8.
+LEGACY_INLINE Sixteen FourStages(const float* x) {
   Four a = Load(x), b = Load(x + 4), c = Load(x + 8), d = Load(x + 12);
   Transpose(a, b, c, d);
   TwoStages(a, b, c, d);
   Transpose(a, b, c, d);
   TwoStages(a, b, c, d);
-  Store(a, x);
-  Store(b, x + 4);
-  Store(c, x + 8);
-  Store(d, x + 12);
+  return {a, b, c, d};
 }
 
-constexpr int64_t kTile = 16;
+LEGACY_INLINE void Store(const Sixteen& x, float* to) {
+  Store(x.a, to);
+  Store(x.b, to + 4);
+  Store(x.c, to + 8);
+  Store(x.d, to + 12);
+}
 
 LEGACY_INLINE void HadamardBody(float* x, int64_t n) {
   int64_t distance = 1;
   if (n >= kTile) {
-    for (int64_t i = 0; i < n; i += kTile) FourStages(x + i);
+    for (int64_t i = 0; i < n; i += kTile) Store(FourStages(x + i), x + i);
     distance = kTile;
   }
   for (; 4 * distance <= n; distance *= 4) {
@@ -79,6 +87,21 @@ LEGACY_INLINE void HadamardBody(float* x, int64_t n) {
     b[i] = a[i] - b[i];
     a[i] = sum;
   }
+}
+
+LEGACY_INLINE void GroupsBody(const float* values, int64_t n, float factor, float* out) {
+  static_assert(kHadamardGroup == 2 * kTile);
+  int64_t i = 0;
+  for (; i + kHadamardGroup <= n; i += kHadamardGroup) {
+    const Sixteen low = FourStages(values + i), high = FourStages(values + i + kTile);
+    Store({(low.a + high.a) * factor, (low.b + high.b) * factor, (low.c + high.c) * factor,
+           (low.d + high.d) * factor},
+          out + i);
+    Store({(low.a - high.a) * factor, (low.b - high.b) * factor, (low.c - high.c) * factor,
+           (low.d - high.d) * factor},
+          out + i + kTile);
+  }
+  for (; i < n; ++i) out[i] = values[i];
 }
 
 // Multiplies by `factor`, and changes the signs of elements begin, begin + 1, ...
@@ -128,6 +151,12 @@ float RotationFactor(int64_t length) {
 void Hadamard(std::span<float> values, Simd simd) {
   assert(std::has_single_bit(values.size()));
   Dispatch<HadamardBody>(simd, values.data(), static_cast<int64_t>(values.size()));
+}
+
+void HadamardGroups(std::span<const float> values, float factor, std::span<float> out, Simd simd) {
+  assert(values.size() == out.size());
+  Dispatch<GroupsBody>(simd, values.data(), static_cast<int64_t>(values.size()), factor,
+                       out.data());
 }
 
 Rotation::Rotation(const RandomKey& key, int64_t numel, int64_t block)

@@ -22,6 +22,11 @@ namespace legacy::cpu {
 
 // Computes the transform of a power of two of values in place, without the factor.
 void Hadamard(std::span<float> values, Simd simd = ActiveSimd());
+// Writes the transforms of each kHadamardGroup values, times `factor`, to `out`, which may be
+// `values`. The values after the last group are copied.
+inline constexpr int64_t kHadamardGroup = 32;
+void HadamardGroups(std::span<const float> values, float factor, std::span<float> out,
+                    Simd simd = ActiveSimd());
 
 // Calls body(begin, length) for the pieces of a vector in order.
 template <typename Body>

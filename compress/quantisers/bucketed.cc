@@ -92,6 +92,11 @@ void BucketedQuantiser::EncodeBlock(std::span<const float> values,
   cpu::PackCodes(codes, width, packed);
 }
 
+std::span<const float> BucketedQuantiser::Rounded(std::span<const float> bucket,
+                                                  std::vector<float>&) const {
+  return bucket;
+}
+
 void BucketedQuantiser::EncodeWide(std::span<const float>, const cpu::CodeGrid&, int,
                                    const cpu::DrawSource&, int64_t, std::span<uint32_t>) const {
   assert(false);
@@ -110,8 +115,9 @@ void BucketedQuantiser::Encode(std::span<const float> values, double parameter,
   size_t scale_at = out.size();
   out.reserve(out.size() + *SegmentBytes(count, parameter));
   out.resize(out.size() + ScaleBytes() * Buckets(count));
+  std::vector<float> room;
   ForBuckets(0, count, [&](int64_t, int64_t first, int64_t size) {
-    const auto bucket = values.subspan(first, size);
+    const auto bucket = Rounded(values.subspan(first, size), room);
     const BucketScale scale = ScaleOf(bucket);
     StoreScale(scale, out.data() + scale_at);
     scale_at += ScaleBytes();

@@ -52,6 +52,9 @@ class BucketedQuantiser : public PartwiseQuantiser {
   virtual int Width(int bits) const { return bits; }
   virtual int Numbers() const = 0;              // number of fp32 numbers in a scale
   virtual int LargestCode(int bits) const = 0;  // largest valid code
+  // Returns the values of a bucket that are rounded: these, or others in `room`.
+  virtual std::span<const float> Rounded(std::span<const float> bucket,
+                                         std::vector<float>& room) const;
   // Returns the scale of a bucket.
   virtual BucketScale ScaleOf(std::span<const float> values) const = 0;
   // Returns the levels, or nothing if the scale allows one value only, whose code is FlatCode().

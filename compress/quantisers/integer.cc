@@ -18,8 +18,8 @@
 #include <cmath>
 #include <vector>
 
-#include "base/simd.h"
 #include "compress/codec.h"
+#include "compress/cpu/rotation.h"
 #include "compress/cpu/vector.h"
 #include "compress/quantiser.h"
 #include "compress/quantisers/bucketed.h"
@@ -29,28 +29,9 @@ namespace {
 
 constexpr int kIntegerLeastBits = 2;
 
-constexpr int64_t kSmoothed = 32;
-
-// Multiplies each 32 values by the Hadamard matrix, and by `scale`.
-LEGACY_INLINE void SmoothBody(float* values, int64_t groups, float scale) {
-  for (int64_t g = 0; g < groups; ++g, values += kSmoothed) {
-    for (int64_t half = 1; half < kSmoothed; half *= 2) {
-      for (int64_t block = 0; block < kSmoothed; block += 2 * half) {
-        for (int64_t i = block; i < block + half; ++i) {
-          const float a = values[i], b = values[i + half];
-          values[i] = a + b;
-          values[i + half] = a - b;
-        }
-      }
-    }
-    for (int64_t i = 0; i < kSmoothed; ++i) values[i] *= scale;
-  }
-}
-
-void Smooth(std::span<float> values, float scale) {
-  cpu::Dispatch<SmoothBody>(cpu::ActiveSimd(), values.data(), std::ssize(values) / kSmoothed,
-                            scale);
-}
+// Number of values that are decoded and then transformed.
+constexpr int64_t kFromCache = 4096;
+static_assert(kFromCache % cpu::kHadamardGroup == 0);
 
 class Integer : public BucketedQuantiser {
  public:
@@ -72,27 +53,27 @@ class Integer : public BucketedQuantiser {
   Work DecodeWork(int64_t count, double parameter) const override {
     return Passes(BucketedQuantiser::DecodeWork(count, parameter));
   }
-  void Encode(std::span<const float> values, double bits, const CodecContext& context,
-              Bytes& out) const override {
-    if (!smooth_) return BucketedQuantiser::Encode(values, bits, context, out);
-    BucketedQuantiser::Encode(Smoothed(values), bits, context, out);
-  }
   void DecodePart(ByteSpan segment, int64_t count, double bits, int64_t begin,
                   std::span<float> values) const override {
-    BucketedQuantiser::DecodePart(segment, count, bits, begin, values);
-    if (smooth_) Smooth(values, 1.0f / kSmoothed);
+    if (!smooth_) return BucketedQuantiser::DecodePart(segment, count, bits, begin, values);
+    for (int64_t at = 0; at < std::ssize(values); at += kFromCache) {
+      const auto part = values.subspan(at, std::min(kFromCache, std::ssize(values) - at));
+      BucketedQuantiser::DecodePart(segment, count, bits, begin + at, part);
+      cpu::HadamardGroups(part, 1.0f / cpu::kHadamardGroup, part);
+    }
   }
 
   double SquaredError(std::span<const float> given, double parameter) const override {
     const int bits = BitsOf(parameter);
     const int centre = Centre(bits);
-    const std::vector<float> values = Smoothed(given);
+    std::vector<float> room;
+    const std::span<const float> values = Rounded(given, room);
     // Errors of transformed values are 32 times those of the values.
-    const int64_t transformed = smooth_ ? std::ssize(values) / kSmoothed * kSmoothed : 0;
+    const int64_t transformed =
+        smooth_ ? std::ssize(values) / cpu::kHadamardGroup * cpu::kHadamardGroup : 0;
     double error = 0;
     ForBuckets(0, std::ssize(values), [&](int64_t, int64_t first, int64_t size) {
-      const auto bucket =
-          std::span(values).subspan(static_cast<size_t>(first), static_cast<size_t>(size));
+      const auto bucket = values.subspan(static_cast<size_t>(first), static_cast<size_t>(size));
       const double max = cpu::AbsMax(bucket);
       if (max == 0) return;
       const double step = max / centre;
@@ -103,7 +84,7 @@ class Integer : public BucketedQuantiser {
         const double rounded =
             settings().stochastic ? p * (1 - p) : std::min(p, 1 - p) * std::min(p, 1 - p);
         const double squares = ((x - y) * (x - y) + rounded) * step * step;
-        error += first + i < transformed ? squares / kSmoothed : squares;
+        error += first + i < transformed ? squares / cpu::kHadamardGroup : squares;
       }
     });
     return error;
@@ -113,6 +94,13 @@ class Integer : public BucketedQuantiser {
   int Numbers() const override { return 1; }
   int LargestCode(int bits) const override { return (1 << bits) - (narrow_ ? 2 : 1); }
   int FlatCode(int bits) const override { return Centre(bits); }
+  std::span<const float> Rounded(std::span<const float> bucket,
+                                 std::vector<float>& room) const override {
+    if (!smooth_) return bucket;
+    room.resize(bucket.size());
+    cpu::HadamardGroups(bucket, 1, room);
+    return room;
+  }
   BucketScale ScaleOf(std::span<const float> values) const override {
     return {.low = 0, .high = cpu::AbsMax(values)};
   }
@@ -139,11 +127,6 @@ class Integer : public BucketedQuantiser {
   }
 
  private:
-  std::vector<float> Smoothed(std::span<const float> values) const {
-    std::vector<float> smooth(values.begin(), values.end());
-    if (smooth_) Smooth(smooth, 1);
-    return smooth;
-  }
   Work Passes(Work work) const {
     if (smooth_) work.elements *= 2;
     return work;
