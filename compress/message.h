@@ -69,7 +69,8 @@ enum class ValueType : uint8_t {
   kUser = 14,
 };
 
-// The number formats of the OCP's 8-bit and MX specifications, and integers of quantiser `int`.
+// The number formats of the OCP's 8-bit and MX specifications, integers of quantiser `int`, and
+// quantiser `nf4`.
 // Their numbers follow those of value types, which do not fit into a header: one with such a value
 // type is extended.
 enum class ElementFormat : uint8_t {
@@ -80,8 +81,9 @@ enum class ElementFormat : uint8_t {
   kE2M1 = 20,
   kInteger = 21,
   kNarrowInteger = 22,
+  kNormalFloat = 23,
 };
-inline constexpr ElementFormat kLastElementFormat = ElementFormat::kNarrowInteger;
+inline constexpr ElementFormat kLastElementFormat = ElementFormat::kNormalFloat;
 
 // Returns true if headers with that value type are extended (ExtendedHeader).
 constexpr bool IsElementFormat(ValueType values) {

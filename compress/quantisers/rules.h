@@ -85,6 +85,7 @@ constexpr cpu::ElementRule RuleOf(ElementFormat format, bool up) {
       return cpu::ElementRule::Of(2, 1, 0x7, up);
     case ElementFormat::kInteger:
     case ElementFormat::kNarrowInteger:
+    case ElementFormat::kNormalFloat:
       break;  // no floats
   }
   return {};

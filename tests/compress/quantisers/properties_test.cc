@@ -1,4 +1,4 @@
-// Properties that qsgd, maxmin, int, terngrad, natural, sign, onebit, mx and fp8 share.
+// Properties that qsgd, maxmin, int, terngrad, natural, sign, onebit, mx, fp8 and nf4 share.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -40,6 +40,7 @@ constexpr Case kBiased[] = {{"qsgd:rounding=nearest", 4},
                             {"mx:format=e2m1,block=96,scale=up", 0},
                             {"mx:format=e3m2,block=8192", 0},
                             {"fp8:format=e5m2", 0},
+                            {"nf4", 0},
                             {"qsgd:rounding=nearest,norm=l2", 6}};
 
 std::vector<Case> All() {
@@ -241,6 +242,7 @@ TEST(Quantisers, ErrorFeedbackIsAllowedWhereItIsBounded) {
                                {"mx", 0},
                                {"mx:format=e2m1", 0},
                                {"fp8:format=e5m2,scale=up", 0},
+                               {"nf4", 0},
                                {"natural:form=dithering", 0},
                                {"natural:form=dithering,levels=5,norm=l2", 0},
                                {"sign", 0},
