@@ -124,9 +124,9 @@ struct OwnedSlices {
 struct CollectiveCall {
   Reduction reduction = Reduction::kConcat;
   Collective collective = Collective::kAllGather;
-  int root = 0;     // the worker that broadcasts; ignored by other collectives
-  WorkList encode;  // work of each worker before the call can start
-  WorkList decode;  // work of each worker after the call, for all messages together
+  int root = 0;          // the worker that broadcasts; ignored by other collectives
+  WorkList encode = {};  // work of each worker before the call can start
+  WorkList decode = {};  // work of each worker after the call, for all messages together
   // Only parameter servers and aggregators of blocks read these: the bytes that each worker gets
   // from them, if those do not follow from the messages, and the work of a server between the last
   // message and its answers. Of several servers, it is the work of all, and each has a slice.
