@@ -86,8 +86,8 @@ class Row {
   }
   // Returns the parts that a kind of parallelism divides into.
   int64_t Part(const char* kind) const { return Has(kind) ? Whole(kind) : 1; }
-  // Returns the devices of data, tensor, pipeline and context parallelism. Experts are divided among
-  // those of data.
+  // Returns the devices of data, tensor, pipeline and context parallelism. Experts are divided
+  // among those of data.
   int64_t Devices() const { return Whole("dp") * Part("tp") * Part("pp") * Part("cp"); }
   bool Has(const char* column) const {
     const std::string text = Text(column);

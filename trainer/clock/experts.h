@@ -2,6 +2,7 @@
 // load says which experts tokens go to; docs/parallel.md has the rules.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -775,8 +775,8 @@ def gated(net, at, names, width, inner):
 
 
 def gated_experts(net, at, names, width, inner, experts, used):
-    """The same of experts, behind a router: tokens are copied to each of theirs, and what comes back
-    is weighted and summed."""
+    """The same of experts, behind a router: tokens are copied to each of theirs, and what comes
+    back is weighted and summed."""
     fields = [f"experts: {experts}", f"used: {used}"]
     net.moved((1 + used) * width)
     net.experts(at + names[0], width, inner, experts, used, "columns")
