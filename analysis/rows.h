@@ -56,7 +56,9 @@ inline constexpr std::string_view kAddedColumns[] = {"residuals",
                                                      "reduce_seconds",
                                                      "replica_seconds",
                                                      "tensor_seconds",
-                                                     "pipe_seconds"};
+                                                     "pipe_seconds",
+                                                     "context_seconds",
+                                                     "expert_seconds"};
 inline bool IsAddedColumn(std::string_view name) {
   return std::ranges::find(kAddedColumns, name) != std::end(kAddedColumns);
 }
@@ -120,10 +122,11 @@ struct StepRow {
   // Transfers while the device ran, which are no part of the step; unknown for rounds of clients.
   std::optional<double> hidden_seconds;
   // Parts of communication_seconds in a step of a divided model: waiting for gathers of weights,
-  // for reductions of gradients, for sums over copies of the model, for sums of activations, and
-  // for messages between stages. Unknown for other steps.
+  // for reductions of gradients, for sums over copies of the model, for sums of activations, for
+  // messages between stages, for keys and values of other positions, and for tokens on their way to
+  // experts and back. Unknown for other steps.
   std::optional<double> gather_seconds, reduce_seconds, replica_seconds, tensor_seconds,
-      pipe_seconds;
+      pipe_seconds, context_seconds, expert_seconds;
   // The textbook's step time: computing, coding and each collective's alpha-beta time, one after
   // the other.
   double alpha_beta_seconds = 0;
@@ -158,6 +161,8 @@ struct StepRow {
     visit("replica_seconds", "s", row.replica_seconds);
     visit("tensor_seconds", "s", row.tensor_seconds);
     visit("pipe_seconds", "s", row.pipe_seconds);
+    visit("context_seconds", "s", row.context_seconds);
+    visit("expert_seconds", "s", row.expert_seconds);
   }
 };
 

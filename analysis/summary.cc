@@ -64,6 +64,8 @@ void Add(StepSplit& sum, const StepSplit& other, double weight) {
   sum.replica += weight * other.replica;
   sum.tensor += weight * other.tensor;
   sum.pipe += weight * other.pipe;
+  sum.context += weight * other.context;
+  sum.expert += weight * other.expert;
 }
 
 void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int64_t parameters) {
@@ -78,7 +80,8 @@ void AddVolume(SeedSummary& seed, const std::vector<const StepRow*>& steps, int6
          row->decode_seconds, row->wait_seconds, row->hidden_seconds.value_or(kUnknown),
          row->gather_seconds.value_or(kUnknown), row->reduce_seconds.value_or(kUnknown),
          row->replica_seconds.value_or(kUnknown), row->tensor_seconds.value_or(kUnknown),
-         row->pipe_seconds.value_or(kUnknown)},
+         row->pipe_seconds.value_or(kUnknown), row->context_seconds.value_or(kUnknown),
+         row->expert_seconds.value_or(kUnknown)},
         1.0 / static_cast<double>(steps.size()));
   }
   const double dense = static_cast<double>(parameters) * static_cast<double>(steps.size());

@@ -40,7 +40,7 @@ struct StepSplit {
   double wait = 0;
   double hidden = 0;  // transfers while the device ran, no part of the total; NaN: not known
   // Parts of `communication` in a step of a divided model (rows.h); NaN: not known.
-  double gather = 0, reduce = 0, replica = 0, tensor = 0, pipe = 0;
+  double gather = 0, reduce = 0, replica = 0, tensor = 0, pipe = 0, context = 0, expert = 0;
 };
 
 // One policy with one seed.

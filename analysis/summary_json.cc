@@ -40,7 +40,9 @@ json ToJson(const StepSplit& step) {
           {"reduce", NumberOrNull(step.reduce)},
           {"replica", NumberOrNull(step.replica)},
           {"tensor", NumberOrNull(step.tensor)},
-          {"pipe", NumberOrNull(step.pipe)}};
+          {"pipe", NumberOrNull(step.pipe)},
+          {"context", NumberOrNull(step.context)},
+          {"expert", NumberOrNull(step.expert)}};
 }
 
 json ToJson(const SeedSummary& seed) {

@@ -136,6 +136,10 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   if (layers) {
     for (const char* part : {"tensors", "stages"}) table.header.push_back(part);
   }
+  const bool contexts = any([](const PolicySummary& policy) { return policy.step.context > 0; });
+  const bool experts = any([](const PolicySummary& policy) { return policy.step.expert > 0; });
+  if (contexts) table.header.emplace_back("contexts");
+  if (experts) table.header.emplace_back("experts");
   if (times_alone) name_volume();
   const bool priced = std::ranges::any_of(
       summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
@@ -171,6 +175,8 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
         row.push_back(part >= 0 ? TimeNumber(part * 1e3) : "-");
       }
     }
+    if (contexts) row.push_back(TimeNumber(policy.step.context * 1e3));
+    if (experts) row.push_back(TimeNumber(policy.step.expert * 1e3));
     if (times_alone) add_volume();
     if (requested) {
       row.push_back(Show(policy.step_bytes, 1, 0));
@@ -315,6 +321,8 @@ CsvColumns ColumnsOf(const PolicySummary& policy) {
   line.Add("replica_seconds", policy.step.replica);
   line.Add("tensor_seconds", policy.step.tensor);
   line.Add("pipe_seconds", policy.step.pipe);
+  line.Add("context_seconds", policy.step.context);
+  line.Add("expert_seconds", policy.step.expert);
   line.Add("fidelity", policy.network.fidelity);
   line.Add("events", policy.network.events);
   line.Add("packets", policy.network.packets);

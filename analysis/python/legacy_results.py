@@ -116,7 +116,9 @@ COLUMNS = {
         reduce_seconds number? s
         replica_seconds number? s
         tensor_seconds number? s
-        pipe_seconds number? s"""),
+        pipe_seconds number? s
+        context_seconds number? s
+        expert_seconds number? s"""),
     "evaluations.csv": _columns("""
         policy text
         seed count

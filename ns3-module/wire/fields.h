@@ -199,8 +199,8 @@ void Fields(Archive& archive, ShardedUnit& u)
 template <class Archive>
 void Fields(Archive& archive, TensorSums& s)
 {
-    auto& [sum, forward, recompute, backward] = s;
-    archive(sum, forward, recompute, backward);
+    auto& [sum, forward, recompute, backward, stream] = s;
+    archive(sum, forward, recompute, backward, stream);
 }
 
 template <class Archive>

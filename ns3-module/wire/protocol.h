@@ -39,7 +39,7 @@ namespace legacy::wire
 {
 
 /// The version of this protocol, which both sides must have.
-inline constexpr uint64_t kVersion = 4;
+inline constexpr uint64_t kVersion = 5;
 
 /// A Kind says what a frame is.
 enum class Kind : uint8_t

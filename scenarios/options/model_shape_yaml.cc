@@ -46,7 +46,7 @@ class YamlShape {
  private:
   // An Attention has the sizes of one attention, by which its costs are reckoned.
   struct Attention {
-    int64_t heads = 0, kv_heads = 0, head_size = 0;
+    int64_t heads = 0, kv_heads = 0, head_size = 0, value_size = 0;
   };
   // A GivenOperation is an entry as it is written.
   struct GivenOperation {
@@ -66,6 +66,7 @@ class YamlShape {
   MatrixProduct ProductOf(const YAML::Node& node) const;
   void AddAttention(const YAML::Node& node, GivenOperation& given) const;
   void AddProduct(GivenOperation& given) const;
+  void CheckExperts(const YAML::Node& node, const OperationCost& cost) const;
   void CheckCount(const char* key, double counted) const;
 
   const YAML::Node root_;
@@ -74,6 +75,7 @@ class YamlShape {
   bool own_tokens_ = false;  // the counts of the file are for other tokens
   ShapeBuilder builder_;
   int block_ = kNoBlock;
+  int blocks_ = 0;      // that were read
   std::string prefix_;  // of names
 };
 
@@ -116,7 +118,7 @@ MatrixProduct YamlShape::ProductOf(const YAML::Node& node) const {
 }
 
 void YamlShape::ReadField(const std::string& key, const YAML::Node& value, GivenOperation& given) {
-  constexpr int64_t kMostHeads = 1 << 20;
+  constexpr int64_t kMostHeads = 1 << 20, kMostExperts = 1 << 20;
   if (key == "kind") {
     given.cost.kind = ParseChoice(ScalarText(value, key), key, kKinds);
   } else if (key == "tensor") {
@@ -136,6 +138,12 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
     given.attention.kv_heads = WholeOf(value, key, 1, kMostHeads);
   } else if (key == "head_size") {
     given.attention.head_size = WholeOf(value, key, 1, kMostHeads);
+  } else if (key == "value_size") {
+    given.attention.value_size = WholeOf(value, key, 1, kMostHeads);
+  } else if (key == "experts") {
+    given.cost.experts = static_cast<int>(WholeOf(value, key, 1, kMostExperts));
+  } else if (key == "used") {
+    given.cost.used = static_cast<int>(WholeOf(value, key, 1, kMostExperts));
   } else if (key == "parameters") {
     ReadMap(value, key, where_, [&](const std::string& name, const YAML::Node& shape) {
       builder_.AddTensor(prefix_ + name, ScalarText(shape, name), name);
@@ -143,27 +151,35 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
   } else {
     throw Error::Refusal("unknown key '" + key +
                          "'; allowed: kind, multiply_adds, bytes, weight_bytes, product, heads, "
-                         "kv_heads, head_size, tensor, parameters");
+                         "kv_heads, head_size, value_size, experts, used, tensor, parameters");
   }
 }
 
 // Attention multiplies queries with keys, and scores with values. Fused attention reads queries,
 // keys and values, and writes as much as the queries are.
 void YamlShape::AddAttention(const YAML::Node& node, GivenOperation& given) const {
-  const auto& [heads, kv_heads, head_size] = given.attention;
+  const auto& [heads, kv_heads, head_size, value_size] = given.attention;
   if (heads == 0 || head_size == 0 || tokens_ == 0) {
     throw Error::Refusal(MarkText(where_, node.Mark()) +
                          "attention: needs heads, head_size and the file's tokens");
   }
   const auto tokens = static_cast<double>(tokens_);
   const auto size = static_cast<double>(head_size);
+  const auto values = static_cast<double>(value_size == 0 ? head_size : value_size);
   const auto count = static_cast<double>(heads);
   const auto shared = static_cast<double>(kv_heads == 0 ? heads : kv_heads);
   given.cost.products = {
       {.rows = tokens, .columns = tokens, .inner = size, .count = count, .apart = true},
-      {.rows = tokens, .columns = size, .inner = tokens, .count = count, .apart = true}};
-  given.multiply_adds = 2 * given.cost.products.front().MultiplyAdds();
-  given.bytes = kShapeFloat * tokens * size * 2 * (count + shared);
+      {.rows = tokens, .columns = values, .inner = tokens, .count = count, .apart = true}};
+  given.multiply_adds =
+      given.cost.products[0].MultiplyAdds() + given.cost.products[1].MultiplyAdds();
+  given.cost.keys = tokens * shared * (size + values);
+  given.bytes = kShapeFloat * (tokens * count * (size + values) + given.cost.keys);
+}
+
+// Returns the part of the tokens that each expert of an operation gets; 1 where it has none.
+double SharePerExpert(const OperationCost& cost) {
+  return cost.experts == 0 ? 1 : static_cast<double>(cost.used) / cost.experts;
 }
 
 // A product that is not given is that of the weight, whose first size are the outputs: its rows
@@ -175,10 +191,18 @@ void YamlShape::AddProduct(GivenOperation& given) const {
   const bool own = HasWeightsToRead(given.cost.kind) && !given.weight_bytes;
   if (!product && weight != nullptr && own) {
     const auto elements = static_cast<double>(weight->numel);
-    const auto columns = static_cast<double>(weight->shape.front());
-    const double rows =
-        given.multiply_adds ? *given.multiply_adds / elements : static_cast<double>(tokens_);
-    if (rows > 0) product = {.rows = rows, .columns = columns, .inner = elements / columns};
+    // The weights of experts lie in one matrix, one after the other.
+    const double experts = std::max(1, given.cost.experts);
+    const auto outputs = static_cast<double>(weight->shape.front());
+    const double rows = given.multiply_adds
+                            ? *given.multiply_adds / elements
+                            : static_cast<double>(tokens_) * SharePerExpert(given.cost);
+    if (rows > 0) {
+      product = {.rows = rows,
+                 .columns = outputs / experts,
+                 .inner = elements / outputs,
+                 .count = experts};
+    }
   }
   if (!product) return;
   if (!given.multiply_adds) given.multiply_adds = product->MultiplyAdds();
@@ -190,6 +214,17 @@ void YamlShape::AddProduct(GivenOperation& given) const {
   given.cost.products = {*product};
 }
 
+// Throws Error where an operation does not say how its experts are used.
+void YamlShape::CheckExperts(const YAML::Node& node, const OperationCost& cost) const {
+  const Unit* weight = builder_.Weight();
+  const bool divides =
+      cost.experts == 0 || weight == nullptr || weight->shape.front() % cost.experts == 0;
+  if ((cost.experts > 0) == (cost.used > 0) && cost.used <= cost.experts && divides) return;
+  throw Error::Refusal(MarkText(where_, node.Mark()) +
+                       "experts: needs used, at most as many, and weights of as many times the "
+                       "same rows");
+}
+
 void YamlShape::ReadOperation(const YAML::Node& node) {
   GivenOperation given;
   ReadMap(node, "operations", where_,
@@ -198,6 +233,7 @@ void YamlShape::ReadOperation(const YAML::Node& node) {
     throw Error::Refusal(MarkText(where_, node.Mark()) +
                          "missing key 'kind': " + Join(kKinds, ", "));
   }
+  CheckExperts(node, given.cost);
   if (given.cost.kind == "attention") {
     AddAttention(node, given);
   } else {
@@ -211,7 +247,8 @@ void YamlShape::ReadOperation(const YAML::Node& node) {
   builder_.AddOperation(std::move(given.cost));
 }
 
-// Repeated blocks are written once. The names of block i begin with the prefix and "i.".
+// Repeated blocks are written once. The names of block i begin with the prefix and "i."; those of
+// a second kind are counted on.
 void YamlShape::ReadBlocks(const YAML::Node& node) {
   int64_t count = 0;
   std::string prefix;
@@ -225,8 +262,8 @@ void YamlShape::ReadBlocks(const YAML::Node& node) {
     }
   });
   for (int64_t i = 0; i < count; ++i) {
-    block_ = static_cast<int>(i);
-    prefix_ = prefix + std::to_string(i) + ".";
+    block_ = blocks_++;
+    prefix_ = prefix + std::to_string(block_) + ".";
     ReadOperations(node["operations"]);
   }
   block_ = kNoBlock;

@@ -204,11 +204,18 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
   // Layers are cut before anything is compressed.
   options.push_back(
       Text<&Scenario::parallel>(
-          "clock.parallel", "--parallel", "none|tp=N,pp=N,sequence=on|off",
+          "clock.parallel", "--parallel", "none|tp=N,cp=N,ep=N,pp=N,sequence=on|off",
           "how workers divide the model of training.layers; tp: tensors of each layer, among "
-          "workers that follow each other; pp: blocks of layers, in stages; sequence: with tp, "
-          "what it does not divide is divided by positions. The rest is data parallelism") |
+          "workers that follow each other; cp: positions of each sample; pp: blocks of layers, in "
+          "stages; sequence: with tp, what it does not divide is divided by positions. The rest is "
+          "data parallelism. ep: experts, among as many ranks of contexts and data") |
       kUsual);
+  options.push_back(Text<&Scenario::experts>(
+      "clock.experts", "--experts", "balanced|capacity:F|zipf:A|FILE",
+      "which experts of a shape tokens go to; balanced: as many to each; capacity:F: each takes F "
+      "times its even share, and buffers are sent full; zipf:A: expert i gets a share as i^-A; a "
+      "file has a line of tokens of each expert, for all ranks or one for each rank of "
+      "clock.parallel ep"));
   // Merging decides what is compressed, so a replay must not change it.
   options.push_back(Text<&Scenario::bucket>("clock.bucket", "--bucket", "25MiB",
                                             "bucket size, in bytes of dense fp32 gradient") |

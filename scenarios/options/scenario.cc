@@ -73,7 +73,8 @@ ShardingOptions ShardingOptionsOf(const Scenario& s) {
           .prefetch = s.prefetch,
           .collectives = *s.collective_times,
           .layout = *s.parallel,
-          .order = *s.pipeline};
+          .order = *s.pipeline,
+          .load = *s.experts};
 }
 
 int DataWorkers(const Scenario& s) { return DataRanks(*s.parallel, s.workers); }

@@ -180,6 +180,7 @@ struct Scenario : FabricOptions {
   int prefetch = 1;  // units that are gathered ahead
   Parsed<ParseCollectiveTimes> collective_times = "auto";
   Parsed<ParseParallel> parallel = "none";           // how a shape is divided besides sharding
+  Parsed<ParseExpertLoad> experts = "balanced";      // which experts tokens go to
   Parsed<ParseStageOrder> pipeline = "1f1b";         // of pipeline stages
   Parsed<ParseLaunchesOption> launches = "profile";  // none: as the profile says
   Size bucket = "25MiB";                             // size in dense fp32 gradient

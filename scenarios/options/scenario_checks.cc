@@ -181,7 +181,11 @@ void CheckLearning(const Scenario& s) {
 
 // Checks how workers divide a model, or that no option is set that only such workers have.
 void CheckLayout(const Scenario& s, const ShardingOptions& options) {
-  if (options.layout.Divides()) {
+  if (s.layers.empty() && options.load.kind != ExpertLoad::Kind::kBalanced) {
+    throw Error("clock.experts", s.experts.text(),
+                "balanced, unless training.layers (--layers) names a shape");
+  }
+  if (options.layout.Divides() || options.load.kind != ExpertLoad::Kind::kBalanced) {
     if (s.layers.empty()) {
       throw Error("clock.parallel", s.parallel.text(),
                   "none, unless training.layers (--layers) names a shape: workers that divide a "

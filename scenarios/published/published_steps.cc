@@ -44,10 +44,12 @@ struct ShardingRow {
   const char* rules;
   const char* reshard;
 };
-constexpr std::array<ShardingRow, 11> kShardings = {
+constexpr std::array<ShardingRow, 13> kShardings = {
     {{"none", "none", "auto", "on"},
      {"ZeRO-0", "none", "auto", "on"},
      {"FSDP2", "fsdp", "fsdp2", "on"},
+     {"FSDP2 (64)", "fsdp", "fsdp2", "on"},  // all data-parallel ranks
+     {"FSDP2 (256)", "fsdp", "fsdp2", "on"},
      {"FSDP", "fsdp", "fsdp1", "on"},
      {"FULL_SHARD", "fsdp", "fsdp1", "on"},
      {"SHARD_GRAD_OP", "fsdp", "fsdp1", "off"},
@@ -82,11 +84,11 @@ class Row {
   int64_t Whole(const char* column) const {
     return file_.Whole(file_.Column(column), 1, kMostDevices);
   }
-  bool IsOne(const char* column) const { return Text(column) == "1"; }
   // Returns the parts that a kind of parallelism divides into.
   int64_t Part(const char* kind) const { return Has(kind) ? Whole(kind) : 1; }
-  // Returns the devices of data, tensor and pipeline parallelism.
-  int64_t Devices() const { return Whole("dp") * Part("tp") * Part("pp"); }
+  // Returns the devices of data, tensor, pipeline and context parallelism. Experts are divided
+  // among those of data.
+  int64_t Devices() const { return Whole("dp") * Part("tp") * Part("pp") * Part("cp"); }
   bool Has(const char* column) const {
     const std::string text = Text(column);
     return !text.empty() && text != "unknown";
@@ -108,8 +110,6 @@ const ShardingRow* ShardingOf(const std::string& name) {
 
 // Returns what this toolkit does not have, or does not know, of a row; "" if it can be timed.
 std::string WhyNotTimed(const Row& row) {
-  if (!row.IsOne("cp")) return "context parallelism";
-  if (!row.IsOne("ep")) return "expert parallelism";
   const std::string sharding = row.Text("sharding");
   if (ShardingOf(sharding) == nullptr) return "sharded: " + sharding;
   if (row.Text("compression") != "none" && row.Has("compression")) {
@@ -171,7 +171,7 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
   const std::string wire = row.Text("wire");
   const ShardingRow& sharding = *ShardingOf(row.Text("sharding"));
   const bool sharded = std::string(sharding.sharding) != "none";
-  const bool divided = row.Part("tp") * row.Part("pp") > 1;
+  const bool divided = row.Part("tp") * row.Part("pp") * row.Part("cp") * row.Part("ep") > 1;
   const bool overlaps = row.Text("overlap") != "no";
   std::vector<std::pair<std::string, std::string>> options = {
       {"training.layers", ShapeOf(row, folder)},
@@ -189,8 +189,9 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"clock.contention", ContentionOf(row)},
       {"clock.bucket", overlaps ? "25MiB" : kOneBucket},
       {"clock.sharding", sharding.sharding},
-      {"clock.parallel", fmt::format("tp={},pp={},sequence={}", row.Part("tp"), row.Part("pp"),
-                                     row.Text("sequence") == "yes" ? "on" : "off")},
+      {"clock.parallel",
+       fmt::format("tp={},cp={},ep={},pp={},sequence={}", row.Part("tp"), row.Part("cp"),
+                   row.Part("ep"), row.Part("pp"), row.Text("sequence") == "yes" ? "on" : "off")},
       {"clock.pipeline", row.Part("virtual_stages") > 1
                              ? fmt::format("interleaved:{}", row.Part("virtual_stages"))
                              : "1f1b"},

@@ -130,6 +130,8 @@ void TimedTraining::FillTimes(const StepWork& work, const PricedStep& priced,
   row_.replica_seconds = exposed(fabric::ShardedStream::Replica);
   row_.tensor_seconds = exposed(fabric::ShardedStream::Tensor);
   row_.pipe_seconds = exposed(fabric::ShardedStream::Pipe);
+  row_.context_seconds = exposed(fabric::ShardedStream::Context);
+  row_.expert_seconds = exposed(fabric::ShardedStream::Expert);
   row_.alpha_beta_seconds = row_.compute_seconds + row_.encode_seconds + row_.decode_seconds +
                             timing_.AlphaBetaSeconds(priced.traffic, row_.step);
   times_ = {.simulated_seconds = row_.step_seconds,

@@ -26,6 +26,7 @@ Scenario OneDenseStep(const Scenario& scenario, const Known& known) {
   one.further = "none";
   one.stragglers = "none";
   one.parallel = "none";
+  one.experts = Scenario().experts;
   one.pipeline = Scenario().pipeline;
   one.fidelity = "analytic";
   one.record = false;

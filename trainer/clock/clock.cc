@@ -56,7 +56,7 @@ std::vector<OperationCost> InChains(std::span<const OperationCost> costs) {
   std::vector<OperationCost> chains;
   for (const OperationCost& cost : costs) {
     const bool joins = !chains.empty() && !IsProduct(cost) && !IsProduct(chains.back()) &&
-                       cost.block == chains.back().block;
+                       cost.block == chains.back().block && cost.experts == chains.back().experts;
     if (!joins) {
       chains.push_back(cost);
       continue;

@@ -79,7 +79,7 @@ class Clock : public StepClock {
   void AddWeights(const StepWork& work, const Stage& stage) const;
   void AddMessages(const StepWork& work, const Stage& stage) const;
   void PlaceInStage(int ranks, const Stage& stage) const;
-  void AddTensorSums(const StepWork& work, int ranks, const Stage& stage) const;
+  void AddActivations(const StepWork& work, int ranks, const Stage& stage) const;
   void AddPipeline(const StepWork& work, int ranks, const WireBytes& wire,
                    fabric::ShardedTraffic& step) const;
   void AddAnnouncements(const StepWork& work, int ranks, std::span<const double> factors,

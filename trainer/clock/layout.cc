@@ -18,7 +18,9 @@ ParallelLayout ParseParallel(const std::string& text, const std::string& key) {
   if (text == "none") return {};
   Settings settings = Settings::FromText("parallel:" + text, key);
   ParallelLayout layout{.tensor = settings.Int("tp", 1, 1, kMostRanks),
-                        .pipeline = settings.Int("pp", 1, 1, kMostRanks)};
+                        .pipeline = settings.Int("pp", 1, 1, kMostRanks),
+                        .context = settings.Int("cp", 1, 1, kMostRanks),
+                        .expert = settings.Int("ep", 1, 1, kMostRanks)};
   layout.sequence = ParseSwitch(settings.Text("sequence", "on"), key + ": sequence");
   settings.RejectUnread();
   return layout;
@@ -43,7 +45,13 @@ int DataRanks(const ParallelLayout& layout, int ranks) {
     throw Error("training.workers", std::to_string(ranks),
                 "a multiple of " + std::to_string(divide) + ", the ranks of tp times pp");
   }
-  return ranks / divide;
+  const int data = ranks / divide;
+  for (const auto& [name, parts] : {std::pair{"cp=", layout.context}, {"ep=", layout.expert}}) {
+    if (data % parts == 0) continue;
+    throw Error("clock.parallel", name + std::to_string(parts),
+                "a divisor of the " + std::to_string(data) + " ranks that tp and pp leave");
+  }
+  return data;
 }
 
 std::vector<int> RanksOfStage(const ParallelLayout& layout, int ranks, int stage) {
@@ -56,27 +64,36 @@ std::vector<int> RanksOfStage(const ParallelLayout& layout, int ranks, int stage
 std::vector<fabric::CollectiveSpec> InStage(const ParallelLayout& layout, int ranks, int stage,
                                             std::vector<fabric::CollectiveSpec> groups) {
   if (!layout.Divides()) return groups;
-  const int first = stage * (ranks / layout.pipeline);
+  return Interleaved(std::move(groups), layout.tensor, stage * (ranks / layout.pipeline));
+}
+
+std::vector<fabric::CollectiveSpec> Interleaved(std::vector<fabric::CollectiveSpec> groups,
+                                                int parts, int first) {
   std::vector<fabric::CollectiveSpec> all;
-  for (int part = 0; part < layout.tensor; ++part) {
+  for (int part = 0; part < parts; ++part) {
     for (const fabric::CollectiveSpec& group : groups) {
       fabric::CollectiveSpec& spec = all.emplace_back(group);
       spec.members.clear();
       for (size_t i = 0; i < spec.bytes.size(); ++i) {
         const int data = group.members.empty() ? static_cast<int>(i) : group.members[i];
-        spec.members.push_back(first + part + data * layout.tensor);
+        spec.members.push_back(first + part + data * parts);
       }
     }
   }
   return all;
 }
 
-std::vector<std::vector<int>> TensorGroups(const ParallelLayout& layout, int ranks, int stage) {
+std::vector<std::vector<int>> GroupsInStage(const ParallelLayout& layout, int ranks, int stage,
+                                            RankAxis axis) {
+  const int stride = axis == RankAxis::kTensor ? 1 : layout.tensor;
+  const int size = axis == RankAxis::kTensor    ? layout.tensor
+                   : axis == RankAxis::kContext ? layout.context
+                                                : layout.expert;
   std::vector<std::vector<int>> groups;
-  const std::vector<int> members = RanksOfStage(layout, ranks, stage);
-  const auto size = static_cast<std::ptrdiff_t>(layout.tensor);
-  for (auto from = members.begin(); from != members.end(); from += size) {
-    groups.emplace_back(from, from + size);
+  for (const int rank : RanksOfStage(layout, ranks, stage)) {
+    if (rank / stride % size != 0) continue;  // it is in the group of one before
+    std::vector<int>& group = groups.emplace_back();
+    for (int i = 0; i < size; ++i) group.push_back(rank + i * stride);
   }
   return groups;
 }

@@ -1,7 +1,9 @@
 // A layout says how the ranks of a training divide a model besides sharding it: tensor parallelism
-// divides tensors among ranks of a node (Megatron-LM, Shoeybi et al. 2019), and pipeline
-// parallelism divides layers into stages (Narayanan et al., SC'21). What is left is data
-// parallelism. docs/parallel.md has the rules and their sources.
+// divides tensors among ranks of a node (Megatron-LM, Shoeybi et al. 2019), context parallelism
+// divides the positions of a sample (ring attention, Liu et al. 2023), and pipeline parallelism
+// divides layers into stages (Narayanan et al., SC'21). What is left is data parallelism, whose
+// ranks may divide experts (GShard, Lepikhin et al. 2021). docs/parallel.md has the rules and their
+// sources.
 #pragma once
 
 #include <span>
@@ -16,18 +18,22 @@
 namespace legacy {
 
 // A ParallelLayout is the value of the option. Ranks are numbered as Megatron-LM does: those of a
-// tensor follow each other, then those of data parallelism, and stages are outermost.
+// tensor follow each other, then those of a context, then those of data parallelism, and stages are
+// outermost. Ranks of contexts and of data reduce gradients together, and are called data-parallel
+// ranks; groups of consecutive ones divide experts.
 struct ParallelLayout {
   int tensor = 1;
   int pipeline = 1;
+  int context = 1;
+  int expert = 1;
   // True: what tensor parallelism does not divide is divided by positions, so that no rank has all
   // activations (Korthikanti et al. 2022).
   bool sequence = true;
 
-  bool Divides() const { return tensor * pipeline > 1; }
+  bool Divides() const { return tensor > 1 || pipeline > 1 || context > 1 || expert > 1; }
 };
 
-// Parses "none", or a list such as "tp=8,pp=4,sequence=off". Throws Error naming `key`.
+// Parses "none", or a list such as "tp=8,pp=4,cp=2,ep=8,sequence=off". Throws Error naming `key`.
 ParallelLayout ParseParallel(const std::string& text, const std::string& key);
 
 // A StageOrder is the order in which stages compute, and how many chunks each of them has.
@@ -50,8 +56,17 @@ std::vector<int> RanksOfStage(const ParallelLayout& layout, int ranks, int stage
 std::vector<fabric::CollectiveSpec> InStage(const ParallelLayout& layout, int ranks, int stage,
                                             std::vector<fabric::CollectiveSpec> groups);
 
-// Returns the groups of ranks that divide the tensors of a stage.
-std::vector<std::vector<int>> TensorGroups(const ParallelLayout& layout, int ranks, int stage);
+// Returns the collectives among every `parts`-th of some ranks as those among all of them, from
+// rank `first` on: one of each for each of `parts` ranks that follow each other.
+std::vector<fabric::CollectiveSpec> Interleaved(std::vector<fabric::CollectiveSpec> groups,
+                                                int parts, int first = 0);
+
+// A RankAxis says what the ranks of a group divide.
+enum class RankAxis : uint8_t { kTensor, kContext, kExpert };
+
+// Returns the groups of ranks of a stage that divide its tensors, positions or experts.
+std::vector<std::vector<int>> GroupsInStage(const ParallelLayout& layout, int ranks, int stage,
+                                            RankAxis axis);
 
 // An OperationRange is operations [first, last) of a model.
 using OperationRange = std::pair<size_t, size_t>;

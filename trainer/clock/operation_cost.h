@@ -56,6 +56,16 @@ struct OperationCost {
   // pass of one sample; 0: none. The costs above are then those of one rank.
   double forward_sum = 0;
   double backward_sum = 0;
+  // Attention: numbers of keys and values of one sample, which context parallelism passes on.
+  double keys = 0;
+  // Experts of the model that the operation has one product each of, and how many of them a token
+  // goes to; 0: it is none of experts.
+  int experts = 0;
+  int used = 0;
+  // Numbers of one sample that expert parallelism sends to the ranks of experts before a pass
+  // (`dispatch`), and back after it (`combine`).
+  double dispatch = 0;
+  double combine = 0;
 };
 
 }  // namespace legacy

@@ -1,8 +1,9 @@
-// This prices what tensor and pipeline parallelism add to steps of divided models.
+// This prices what tensor, context, expert and pipeline parallelism add to steps of divided models.
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "trainer/clock/sharded_clock.h"
@@ -36,6 +37,116 @@ TransferOptions RingsOf(TransferOptions transfers) {
   if (transfers.all_reduce) transfers.all_reduce = fabric::CollectiveAlgorithm::RingAllReduce;
   return transfers;
 }
+
+// SegmentSums list the collectives of activations in a segment of a stage. Amounts are numbers of
+// one sample; equal collectives are one entry.
+class SegmentSums {
+ public:
+  // A number has `bytes` in all samples.
+  SegmentSums(const TransferOptions& transfers, const ShardingOptions& sharding, int ranks,
+              int stage, double bytes)
+      : transfers_(transfers), sharding_(sharding), bytes_(bytes) {
+    for (const RankAxis axis : {RankAxis::kTensor, RankAxis::kContext, RankAxis::kExpert}) {
+      groups_.push_back(GroupsInStage(sharding.layout, ranks, stage, axis));
+    }
+  }
+
+  // Adds all of one operation; `again` is 1 where it is computed again, else 0.
+  void Add(const OperationCost& operation, int again) {
+    if (operation.forward_sum > 0) Count(Sums(operation.forward_sum), 1, again, 0);
+    if (operation.backward_sum > 0) Count(Sums(operation.backward_sum), 0, 0, 1);
+    // Keys and values go around, and in the backward pass with their gradients.
+    if (sharding_.layout.context > 1 && operation.keys > 0) {
+      Count(Keys(operation.keys), 1, again, 2);
+    }
+    if (sharding_.layout.expert == 1) return;
+    // Gradients go the ways of tokens back.
+    for (const bool there : {true, false}) {
+      const double numbers = there ? operation.dispatch : operation.combine;
+      if (numbers == 0) continue;
+      Count(Tokens(operation, numbers, there), 1, again, 0);
+      Count(Tokens(operation, numbers, !there), 0, 0, 1);
+    }
+  }
+
+  // Returns those that were added since the last call.
+  std::vector<fabric::TensorSums> Take() {
+    std::vector<fabric::TensorSums> taken;
+    for (auto& [key, sums] : std::exchange(sums_, {})) taken.push_back(std::move(sums));
+    return taken;
+  }
+
+ private:
+  static void Count(fabric::TensorSums& sums, int forward, int recompute, int backward) {
+    sums.forward += forward;
+    sums.recompute += recompute;
+    sums.backward += backward;
+  }
+
+  const std::vector<std::vector<int>>& Groups(RankAxis axis) const {
+    return groups_[static_cast<size_t>(axis)];
+  }
+
+  // Returns the entry of collectives that `make` makes of bytes and members.
+  template <typename Make>
+  fabric::TensorSums& Of(RankAxis axis, fabric::ShardedStream stream, double numbers, bool there,
+                         const Make& make) {
+    const auto bytes = static_cast<int64_t>(numbers * bytes_);
+    const auto [entry, added] = sums_.try_emplace({axis, bytes, there});
+    fabric::TensorSums& sums = entry->second;
+    sums.stream = stream;
+    for (const std::vector<int>& group : Groups(axis)) {
+      if (added) sums.sum.push_back(make(bytes, group));
+    }
+    return sums;
+  }
+
+  fabric::TensorSums& Sums(double numbers) {
+    return Of(RankAxis::kTensor, fabric::ShardedStream::Tensor, numbers, true,
+              [&](int64_t bytes, const std::vector<int>& group) {
+                return GroupCollectiveOf(transfers_, fabric::Payload::Sum,
+                                         std::vector(group.size(), bytes), group);
+              });
+  }
+
+  fabric::TensorSums& Keys(double numbers) {
+    TransferOptions ring = transfers_;
+    ring.all_gather = fabric::CollectiveAlgorithm::RingAllGather;
+    return Of(RankAxis::kContext, fabric::ShardedStream::Context, numbers, true,
+              [&](int64_t bytes, const std::vector<int>& group) {
+                return GroupCollectiveOf(ring, fabric::Payload::Concat,
+                                         std::vector(group.size(), bytes), group);
+              });
+  }
+
+  // The way to experts, or back.
+  fabric::TensorSums& Tokens(const OperationCost& operation, double numbers, bool there) {
+    const int ranks = sharding_.layout.expert;
+    const std::vector<double> shares =
+        ExpertShares(sharding_.load, operation.experts, operation.used, ranks);
+    return Of(RankAxis::kExpert, fabric::ShardedStream::Expert, numbers, there || shares.empty(),
+              [&](int64_t bytes, const std::vector<int>& group) {
+                return ExchangeAmong(transfers_, Pairs(shares, bytes, there), group);
+              });
+  }
+
+  // Returns what each rank of experts sends to each other.
+  std::vector<int64_t> Pairs(const std::vector<double>& shares, int64_t bytes, bool there) const {
+    const auto ranks = static_cast<size_t>(sharding_.layout.expert);
+    std::vector<int64_t> pairs(ranks * ranks, bytes / static_cast<int64_t>(ranks));
+    for (size_t i = 0; i < shares.size(); ++i) {
+      const size_t to = there ? i : i % ranks * ranks + i / ranks;
+      pairs[to] = static_cast<int64_t>(shares[i] * static_cast<double>(bytes));
+    }
+    return pairs;
+  }
+
+  const TransferOptions transfers_;
+  const ShardingOptions& sharding_;
+  const double bytes_;
+  std::vector<std::vector<std::vector<int>>> groups_;  // by axis
+  std::map<std::tuple<RankAxis, int64_t, bool>, fabric::TensorSums> sums_;
+};
 
 }  // namespace
 
@@ -98,34 +209,16 @@ void Clock::AddPipeline(const StepWork& work, int ranks, const WireBytes& wire,
   }
 }
 
-// Adds the sums of activations to the segments of a stage.
-void Clock::AddTensorSums(const StepWork& work, int ranks, const Stage& stage) const {
-  if (sharding_.layout.tensor == 1) return;
-  const auto groups = TensorGroups(sharding_.layout, ranks, stage.number);
-  const PassSeconds& passes = PassesOf(work.batch_size);
+// Adds the sums of activations to the segments of a stage, the keys and values that ranks pass on,
+// and the tokens that they send to experts.
+void Clock::AddActivations(const StepWork& work, int ranks, const Stage& stage) const {
+  const std::vector<double>& again = PassesOf(work.batch_size).again;
+  SegmentSums sums(RingsOf(transfers()), sharding_, ranks, stage.number,
+                   static_cast<double>(work.batch_size) * BytesOf(compute_.precision));
   for (size_t c = 0; c < stage.chunks.size(); ++c) {
     ForEachSegment(stage, c, [&](fabric::ShardedSegment& segment, size_t from, size_t to) {
-      std::map<int64_t, fabric::TensorSums> sums;  // by bytes
-      const auto of = [&](double numbers) -> fabric::TensorSums& {
-        return sums[static_cast<int64_t>(numbers * static_cast<double>(work.batch_size) *
-                                         BytesOf(compute_.precision))];
-      };
-      for (size_t i = from; i < to; ++i) {
-        const OperationCost& operation = operations_[i];
-        if (operation.forward_sum > 0) {
-          fabric::TensorSums& sum = of(operation.forward_sum);
-          ++sum.forward;
-          sum.recompute += passes.again[i] > 0 ? 1 : 0;
-        }
-        if (operation.backward_sum > 0) ++of(operation.backward_sum).backward;
-      }
-      for (auto& [bytes, sum] : sums) {
-        for (const std::vector<int>& group : groups) {
-          sum.sum.push_back(GroupCollectiveOf(RingsOf(transfers()), fabric::Payload::Sum,
-                                              std::vector(group.size(), bytes), group));
-        }
-        segment.sums.push_back(std::move(sum));
-      }
+      for (size_t i = from; i < to; ++i) sums.Add(operations_[i], again[i] > 0 ? 1 : 0);
+      segment.sums = sums.Take();
     });
   }
 }

@@ -87,6 +87,11 @@ void RecordFields(Line& line, OperationCost& cost, int64_t last_layer) {
   if (line.Has("backward_sum", cost.backward_sum > 0)) {
     line.Amount("backward_sum", cost.backward_sum);
   }
+  if (line.Has("keys", cost.keys > 0)) line.Amount("keys", cost.keys);
+  if (line.Has("experts", cost.experts > 0)) line.Field("experts", cost.experts, {1, INT32_MAX});
+  if (line.Has("used", cost.used > 0)) line.Field("used", cost.used, {1, INT32_MAX});
+  if (line.Has("dispatch", cost.dispatch > 0)) line.Amount("dispatch", cost.dispatch);
+  if (line.Has("combine", cost.combine > 0)) line.Amount("combine", cost.combine);
 }
 
 template <class Line>

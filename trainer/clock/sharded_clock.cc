@@ -2,6 +2,7 @@
 #include "trainer/clock/sharded_clock.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 #include <optional>
@@ -91,6 +92,13 @@ double GradientBytes(const StepWork& work) {
   return bytes;
 }
 
+// Throws Error where ranks that divide experts would have messages of them.
+void CheckExperts(const ParallelLayout& layout, bool messages) {
+  if (layout.expert == 1 || !messages) return;
+  throw Error("clock.parallel", "ep=" + std::to_string(layout.expert),
+              "ep=1 with messages to owners, or dense, fp16 and bf16: experts have fewer owners");
+}
+
 // Returns the bytes of an owned call from each worker to each.
 std::vector<int64_t> PairsOf(const SentCall& call, int workers) {
   if (call.owned->bytes.empty()) return call.pair_bytes;
@@ -149,6 +157,7 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
   CheckFactors(factors, ranks);
   CheckWork(work);
   const bool owned = SendsToOwners(work, ShardsIn(sharding_, work.workers), CutsByRows(sharding_));
+  CheckExperts(layout, owned || !work.weights.empty());
   const WireBytes wire{BytesOf(compute_.precision), owned ? sizeof(float) : GradientBytes(work)};
   PricedStep step;
   step.traffic.workers = ranks;
@@ -175,7 +184,7 @@ PricedStep Clock::Price(const StepWork& work, std::span<const double> factors,
       AddCasts(work, stage);
     }
     PlaceInStage(ranks, stage);
-    AddTensorSums(work, ranks, stage);
+    AddActivations(work, ranks, stage);
   }
   if (owned) AddAnnouncements(work, ranks, factors, sharded);
   if (layout.pipeline > 1) AddPipeline(work, ranks, wire, sharded);
@@ -237,10 +246,10 @@ void Clock::AddPasses(const StepWork& work, const Stage& stage) const {
     });
   }
   const double bytes = BytesOf(compute_.precision);
-  int64_t held = 0;
+  std::array<int64_t, 2> held = {};  // without and with experts
   for (size_t u = 0; u < stage.model.units.size(); ++u) {
     const int64_t elements = stage.model.units[u].elements;
-    held += elements;
+    held[stage.model.units[u].experts] += elements;
     const double copy =
         CopiesBuffers(sharding_)
             ? profile_.WorkSeconds(
@@ -250,8 +259,12 @@ void Clock::AddPasses(const StepWork& work, const Stage& stage) const {
     stage.traffic->units[u].unpack = TimesOf(copy, stage.factors);
     stage.traffic->units[u].pack = TimesOf(copy, stage.factors);
   }
-  const int shards = ShardsIn(sharding_, work.workers);
-  stage.traffic->update = TimesOf(UpdateSeconds((held + shards - 1) / shards), stage.factors);
+  int64_t owned = 0;
+  for (const bool experts : {false, true}) {
+    const int shards = ShardsIn(sharding_, work.workers, experts);
+    owned += (held[experts] + shards - 1) / shards;
+  }
+  stage.traffic->update = TimesOf(UpdateSeconds(owned), stage.factors);
 }
 
 // Lets messages of weights travel in place of the weights. Owners encode them once a step, after
@@ -288,15 +301,18 @@ void Clock::AddCasts(const StepWork& work, const Stage& stage) const {
     encode += WorkSeconds(bucket.calls[0].encode);
     decode += WorkSeconds(bucket.calls[0].decode);
   }
-  double part = 0;  // of the model
+  std::array<double, 2> parts = {};  // of the model, without and with experts
   for (size_t u = 0; u < stage.model.units.size(); ++u) {
     const double share =
         static_cast<double>(stage.model.units[u].elements) / static_cast<double>(elements_);
-    part += share;
+    parts[stage.model.units[u].experts] += share;
     AddTimes(TimesOf(encode * share, stage.factors), stage.traffic->units[u].pack);
   }
-  AddTimes(TimesOf(decode * part / ShardsIn(sharding_, work.workers), stage.factors),
-           stage.traffic->update);
+  double seconds = 0;
+  for (const bool experts : {false, true}) {
+    seconds += decode * parts[experts] / ShardsIn(sharding_, work.workers, experts);
+  }
+  AddTimes(TimesOf(seconds, stage.factors), stage.traffic->update);
 }
 
 // Lets the messages of each unit's layers travel to their owners, in place of dense sums.

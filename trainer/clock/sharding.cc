@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <numeric>
+#include <utility>
 
 #include "base/error.h"
 #include "base/parse.h"
@@ -189,6 +190,28 @@ CollectiveTimes ParseCollectiveTimes(const std::string& text, const std::string&
   return ParseChoice<CollectiveTimes>(text, key, kTexts);
 }
 
+namespace {
+
+// Throws Error where ranks that divide experts cannot shard them.
+void CheckExpertShards(const ShardingOptions& options, int shards) {
+  const int expert = options.layout.expert;
+  if (expert == 1) return;
+  const std::string ranks = "ep=" + std::to_string(expert);
+  if (options.sharding.kind == ShardingKind::kHsdp && shards % expert != 0) {
+    throw Error("clock.sharding", "hsdp:" + std::to_string(shards),
+                "a multiple of the ranks that divide experts (clock.parallel: " + ranks + ")");
+  }
+  const bool large = options.units.kind == ShardUnits::Kind::kModel ||
+                     options.units.kind == ShardUnits::Kind::kBytes;
+  if (large && ShardsWeights(options.sharding.kind)) {
+    throw Error("clock.units", "units of several blocks",
+                "auto or block where zero3, fsdp or hsdp gathers experts apart (clock.parallel: " +
+                    ranks + ")");
+  }
+}
+
+}  // namespace
+
 void CheckSharding(const ShardingOptions& options, int workers) {
   const ShardingKind kind = options.sharding.kind;
   const int shards = ShardsIn(options, workers);
@@ -211,11 +234,13 @@ void CheckSharding(const ShardingOptions& options, int workers) {
     throw Error("clock.rules", "rules of another sharding",
                 "megatron for megatron; fsdp2, fsdp1 and zero for the others");
   }
+  CheckExpertShards(options, shards);
 }
 
-int ShardsIn(const ShardingOptions& options, int workers) {
+int ShardsIn(const ShardingOptions& options, int workers, bool experts) {
   if (options.sharding.kind == ShardingKind::kNone) return 1;
-  return options.sharding.shards > 0 ? options.sharding.shards : workers;
+  const int shards = options.sharding.shards > 0 ? options.sharding.shards : workers;
+  return experts ? shards / options.layout.expert : shards;
 }
 
 bool CopiesBuffers(const ShardingOptions& options) {
@@ -233,6 +258,10 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
   std::vector<int> units = bytes == 0
                                ? UnitsByBlock(operations, RulesFor(options) != ShardingRules::kZero)
                                : UnitsByBytes(operations, layers, bytes);
+  for (size_t i = 0; i < units.size(); ++i) {
+    const bool apart = options.layout.expert > 1 && operations[i].experts > 0;
+    units[i] = 2 * units[i] + (apart ? 1 : 0);
+  }
   JoinEmptyUnits(operations, units);
   // Numbers in the order of first use.
   ShardedModel model;
@@ -241,7 +270,7 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
     int& unit = number[units[i]];
     if (unit < 0) {
       unit = static_cast<int>(model.units.size());
-      model.units.emplace_back();
+      model.units.emplace_back().experts = units[i] % 2 == 1;
     }
     model.unit_of_operation.push_back(unit);
     for (const int layer : operations[i].parameters) {
@@ -254,7 +283,10 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
     for (UnitOfModel& unit : model.units) unit.kept = true;
   } else if (bytes == 0 && options.reshard == Reshard::kOn) {
     model.units.front().kept = RulesFor(options) != ShardingRules::kZero;  // the root
-    if (RulesOf(RulesFor(options)).keeps_last) model.units.back().kept = true;
+    for (auto last = model.units.rbegin(); RulesOf(RulesFor(options)).keeps_last; ++last) {
+      last->kept = true;
+      if (!last->experts) break;
+    }
   }
   return model;
 }
@@ -336,12 +368,16 @@ fabric::ShardedTraffic RulesOfStep(const ShardingOptions& options) {
 }
 
 std::vector<fabric::ShardedUnit> UnitTraffic(const ShardingOptions& options,
-                                             const TransferOptions& transfers, int workers,
+                                             const TransferOptions& all, int all_workers,
                                              const ShardedModel& model,
                                              std::span<const Unit> layers, const WireBytes& wire) {
-  const int shards = ShardsIn(options, workers);
   std::vector<fabric::ShardedUnit> units;
   for (const UnitOfModel& unit : model.units) {
+    const int parts = unit.experts ? options.layout.expert : 1;
+    TransferOptions transfers = all;
+    transfers.group = std::max(1, all.group / parts);
+    const int workers = all_workers / parts;  // that have the same of it
+    const int shards = ShardsIn(options, all_workers, unit.experts);
     const int64_t shard = ShardElements(options, unit, layers, shards);
     const auto weights = static_cast<int64_t>(wire.weight * static_cast<double>(shard));
     const auto gradients = static_cast<int64_t>(wire.gradient * static_cast<double>(shard));
@@ -362,6 +398,11 @@ std::vector<fabric::ShardedUnit> UnitTraffic(const ShardingOptions& options,
       traffic.gatherAgain = InGroups(transfers, fabric::Payload::Concat,
                                      static_cast<int64_t>(wire.weight * static_cast<double>(part)),
                                      workers, transfers.group, 1);
+    }
+    if (parts == 1) continue;
+    for (auto* groups :
+         {&traffic.gather, &traffic.gatherAgain, &traffic.reduce, &traffic.replicas}) {
+      *groups = Interleaved(std::move(*groups), parts);
     }
   }
   return units;

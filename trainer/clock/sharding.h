@@ -12,6 +12,7 @@
 
 #include "compress/unit.h"
 #include "ns3-module/fabric/step/sharded.h"
+#include "trainer/clock/experts.h"
 #include "trainer/clock/layout.h"
 #include "trainer/clock/operation_cost.h"
 #include "trainer/clock/step_work.h"
@@ -93,6 +94,7 @@ struct ShardingOptions {
   CollectiveTimes collectives = CollectiveTimes::kAuto;
   ParallelLayout layout = {};
   StageOrder order = {};
+  ExpertLoad load = {};
 
   // Returns true if ranks hold parts of the model, so that a step is no step of buckets.
   bool DividesModel() const { return sharding.kind != ShardingKind::kNone || layout.Divides(); }
@@ -102,8 +104,8 @@ struct ShardingOptions {
 void CheckSharding(const ShardingOptions& options, int workers);
 
 // Returns how many workers hold a copy of the model together; of each part that the layout divides
-// it into.
-int ShardsIn(const ShardingOptions& options, int workers);
+// it into. Each of the ranks that divide `experts` holds others, so that fewer hold the same ones.
+int ShardsIn(const ShardingOptions& options, int workers, bool experts = false);
 
 // Returns whether gathered weights are copied out of a buffer, and gradients into one.
 bool CopiesBuffers(const ShardingOptions& options);
@@ -112,7 +114,8 @@ bool CopiesBuffers(const ShardingOptions& options);
 struct UnitOfModel {
   std::vector<int> layers;  // positions in the model's parameter order
   int64_t elements = 0;
-  bool kept = false;  // its weights stay from the forward to the backward pass
+  bool kept = false;     // its weights stay from the forward to the backward pass
+  bool experts = false;  // it has experts that ranks divide among each other
 };
 
 // A ShardedModel has the units of a model in the order of their first use, and the unit of each
@@ -123,6 +126,7 @@ struct ShardedModel {
 };
 
 // Cuts a model, or the part of it that these operations are. Those without blocks are cut by bytes.
+// Experts that ranks divide are units of their own.
 ShardedModel CutModel(const ShardingOptions& options, int workers,
                       std::span<const OperationCost> operations, std::span<const Unit> layers);
 

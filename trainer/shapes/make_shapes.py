@@ -613,6 +613,12 @@ class Tokens:
         sizes = [(name + ".weight", [width])] + ([(name + ".bias", [width])] if bias else [])
         self.add("batchnorm", [f"bytes: {FLOAT * 3 * width}"], sizes)
 
+    def experts(self, name, inputs, outputs, experts, used, tensor):
+        """A product of each expert, whose weights lie one after the other."""
+        self.add("linear", [f"experts: {experts}", f"used: {used}"],
+                 [(name + ".weight", [experts * outputs, inputs])],
+                 self.tokens_of_sample * used * inputs * outputs, tensor)
+
     def linear(self, name, inputs, outputs, bias=False, tensor=""):
         sizes = [(name + ".weight", [outputs, inputs])]
         sizes += [(name + ".bias", [outputs])] if bias else []
@@ -624,10 +630,12 @@ class Tokens:
                             f"weight_bytes: {FLOAT * inputs * outputs}"], [],
                  self.tokens_of_sample * inputs * outputs, "columns")
 
-    def attention(self, heads, kv_heads, head_size):
-        self.add("attention", [f"heads: {heads}", f"kv_heads: {kv_heads}",
-                               f"head_size: {head_size}"], [],
-                 2 * self.tokens_of_sample ** 2 * heads * head_size, "heads")
+    def attention(self, heads, kv_heads, head_size, value_size=0):
+        fields = [f"heads: {heads}", f"kv_heads: {kv_heads}", f"head_size: {head_size}"]
+        fields += [f"value_size: {value_size}"] if value_size else []
+        self.add("attention", fields, [],
+                 self.tokens_of_sample ** 2 * heads * (head_size + (value_size or head_size)),
+                 "heads")
 
     def text(self):
         lines = ["# Made by make_shapes.py: change it there."]
@@ -758,11 +766,31 @@ def bert_squad():
     return net
 
 
+def gated(net, at, names, width, inner):
+    """A feed-forward net with a gate; `names` are those of gate, up and down."""
+    net.linear(at + names[0], width, inner, tensor="columns")
+    net.linear(at + names[1], width, inner, tensor="columns")
+    net.moved(3 * inner, tensor="numbers")
+    net.linear(at + names[2], inner, width, tensor="rows")
+
+
+def gated_experts(net, at, names, width, inner, experts, used):
+    """The same of experts, behind a router: tokens are copied to each of theirs, and what comes
+    back is weighted and summed."""
+    fields = [f"experts: {experts}", f"used: {used}"]
+    net.moved((1 + used) * width)
+    net.experts(at + names[0], width, inner, experts, used, "columns")
+    net.experts(at + names[1], width, inner, experts, used, "columns")
+    net.add("elementwise", [f"bytes: {FLOAT * 3 * inner * used}", *fields], tensor="numbers")
+    net.experts(at + names[2], inner, width, experts, used, "rows")
+    net.moved((1 + used) * width)
+
+
 def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tokens, experts=0,
           used=0, tied=False):
     """Blocks of Llama: RMS norm, rotary positions, grouped queries, gated SiLU, no biases; with
     experts as in Mixtral."""
-    note = "each expert gets an even share of the tokens" if experts else ""
+    note = ""
     if tied:
         note = "tied: the gradient of embed_tokens is complete at the end of the backward pass"
     net = Tokens(name, title, source, tokens, note)
@@ -780,21 +808,10 @@ def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tok
     net.norm("post_attention_layernorm", width, False)
     if experts:
         net.linear("block_sparse_moe.gate", width, experts)
-    rows = tokens * used // experts if experts else tokens
-    for expert in range(max(1, experts)):
-        at = f"block_sparse_moe.experts.{expert}." if experts else "mlp."
-        names = ["w1", "w3", "w2"] if experts else ["gate_proj", "up_proj", "down_proj"]
-        for i, (inputs, outputs) in enumerate([(width, inner), (width, inner), (inner, width)]):
-            tensor = "rows" if i == 2 else "columns"
-            if i == 2:
-                net.moved(3 * inner * used // experts if experts else 3 * inner, tensor="numbers")
-            if experts:
-                net.add("linear", [f"multiply_adds: {inputs * outputs * used // experts}",
-                                   f"bytes: {FLOAT * (inputs + outputs) * used // experts}"],
-                        [(at + names[i] + ".weight", [outputs, inputs])], rows * inputs * outputs,
-                        tensor)
-            else:
-                net.linear(at + names[i], inputs, outputs, tensor=tensor)
+        gated_experts(net, "block_sparse_moe.experts.", ["w1", "w3", "w2"], width, inner, experts,
+                      used)
+    else:
+        gated(net, "mlp.", ["gate_proj", "up_proj", "down_proj"], width, inner)
     net.moved(3 * width)
     net.end()
     net.norm("model.norm", width, False)
@@ -802,6 +819,46 @@ def llama(name, title, source, layers, width, heads, kv_heads, inner, words, tok
         net.shared_linear(width, words)
     else:
         net.linear("lm_head", width, words, tensor="columns")
+    net.loss(words)
+    return net
+
+
+def deepseek_v3():
+    """Attention over latent keys and values, three dense blocks, and experts of which one is shared
+    by all tokens."""
+    layers, dense, width, heads, tokens, words = 61, 3, 7168, 128, 4096, 129280
+    queries, keys, plain, rotary, values = 1536, 512, 128, 64, 128
+    net = Tokens("deepseek-v3", "DeepSeek-V3",
+                 "DeepSeek-AI: DeepSeek-V3 Technical Report, 2024; names as in Hugging Face's "
+                 "transformers", tokens, "without the module that predicts a second token")
+    net.moved(2 * width, [("model.embed_tokens.weight", [words, width])], "words")
+    for blocks in (dense, layers - dense):
+        net.begin(blocks, "model.layers.")
+        net.norm("input_layernorm", width, False)
+        net.linear("self_attn.q_a_proj", width, queries)
+        net.norm("self_attn.q_a_layernorm", queries, False)
+        net.linear("self_attn.q_b_proj", queries, heads * (plain + rotary), tensor="columns")
+        net.linear("self_attn.kv_a_proj_with_mqa", width, keys + rotary)
+        net.norm("self_attn.kv_a_layernorm", keys, False)
+        net.linear("self_attn.kv_b_proj", keys, heads * (plain + values), tensor="columns")
+        net.moved(2 * heads * 2 * (plain + rotary), tensor="numbers")
+        net.attention(heads, heads, plain + rotary, values)
+        net.linear("self_attn.o_proj", heads * values, width, tensor="rows")
+        net.moved(3 * width)
+        net.norm("post_attention_layernorm", width, False)
+        names = ["gate_proj", "up_proj", "down_proj"]
+        if blocks == dense:
+            gated(net, "mlp.", names, width, 18432)
+        else:
+            experts, used, inner = 256, 8, 2048
+            net.linear("mlp.gate", width, experts)
+            net.moved(2 * experts, [("mlp.gate.e_score_correction_bias", [experts])])
+            gated_experts(net, "mlp.experts.", names, width, inner, experts, used)
+            gated(net, "mlp.shared_experts.", names, width, inner)
+        net.moved(3 * width)
+        net.end()
+    net.norm("model.norm", width, False)
+    net.linear("lm_head", width, words, tensor="columns")
     net.loss(words)
     return net
 
@@ -933,7 +990,8 @@ def published():
             llama("nt-8.86b", "Llama of nanotron, 8.86 billion parameters", NANOTRON, 32, 4096, 32,
                   32, 14336, 131072, 4096),
             llama("nt-80b", "Llama of nanotron, 80 billion parameters", NANOTRON, 80, 8192, 64, 64,
-                  28672, 131072, 4096)]
+                  28672, 131072, 4096),
+            deepseek_v3()]
 
 
 def main():

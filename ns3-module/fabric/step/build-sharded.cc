@@ -107,13 +107,16 @@ class StageBuilder
         return static_cast<int>(m_step.stages.size());
     }
 
-    void AddTensorSum(const ShardedSegment& segment, const TensorSums& sums, int times)
+    /// Adds collectives that the next segment waits for, after an operation. Returns their number.
+    int AddTensorSum(const ShardedSegment& segment, const TensorSums& sums, int times, int after)
     {
-        m_operations.Await(m_operations.AddCollective(ShardedStream::Tensor,
-                                                      NameOf("tensor", segment.unit),
-                                                      sums.sum,
-                                                      {m_operations.Computed()},
-                                                      times));
+        static constexpr const char* kNames[] = {"tensor", "pipe", "context", "expert"};
+        const auto stream = static_cast<size_t>(sums.stream);
+        const auto first = static_cast<size_t>(ShardedStream::Tensor);
+        const int added = m_operations.AddCollective(
+            sums.stream, NameOf(kNames[stream - first], segment.unit), sums.sum, {after}, times);
+        m_operations.Await(added);
+        return added;
     }
 
     /// Adds a pass through a segment, with the sums that the device waits for in it.
@@ -137,12 +140,13 @@ class StageBuilder
                 NameOf(name, segment.unit), label, PartOf(duration, part, parts));
             if (!m_operations.Folded() && !sums.empty())
             {
-                AddTensorSum(segment, *sums[part], 1);
+                AddTensorSum(segment, *sums[part], 1, m_operations.Computed());
             }
         }
+        int last = m_operations.Computed();
         for (size_t i = 0; m_operations.Folded() && i < sums.size(); ++i)
         {
-            AddTensorSum(segment, *sums[i], sums[i]->*count);
+            last = AddTensorSum(segment, *sums[i], sums[i]->*count, last);
         }
     }
 
@@ -325,8 +329,10 @@ ShardedPlan BuildSharded(const StepTraffic& traffic, const AloneTimes* alone)
                     {"reduce", true},
                     {"replica", true},
                     {"tensor", true},
-                    {"pipe", false}};
-    plan.communicators = {"shards", "copies", "tensor"};
+                    {"pipe", false},
+                    {"context", true},
+                    {"expert", true}};
+    plan.communicators = {"shards", "copies", "tensor", "context", "experts"};
     plan.roles.resize(stages);
     result.messages.resize(stages);
     std::map<const CollectiveGroups*, int> first;

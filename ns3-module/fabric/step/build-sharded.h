@@ -12,18 +12,6 @@
 namespace legacy::fabric
 {
 
-/// The streams of such a plan, as indices of StepPlan::streams.
-enum class ShardedStream : uint8_t
-{
-    Compute,
-    Gather,
-    Reduce,
-    Replica,
-    Tensor, ///< sums of activations
-    Pipe,   ///< messages between stages
-};
-inline constexpr int kShardedStreams = 6;
-
 /// CollectiveGroups are a list of a ShardedTraffic: one collective for each group of workers.
 using CollectiveGroups = std::vector<CollectiveSpec>;
 
@@ -59,7 +47,7 @@ struct ShardedPlan
 ///    sums over copies of the model have another one.
 ///  * A worker sums the messages that it owns when their reduction has ended: before it packs the
 ///    next unit where one reduction is in flight, else after the backward pass.
-///  * The sums of a segment stand at equal distances in it, and the device waits for each.
+///  * The collectives of a segment stand at equal distances in it, and the device waits for each.
 ///  * Stages compute in their schedule's order. A message leaves when its pass has been computed;
 ///    nothing waits until it has arrived but the pass that needs it.
 ///  * The update begins when all reductions, and what is announced after them, have ended.

@@ -79,6 +79,12 @@ void CheckSegment(const ShardedSegment& segment,
     CheckDurations(segment.weights, workers.size(), where + ": weights");
     for (const TensorSums& sums : segment.sums)
     {
+        if (sums.stream < ShardedStream::Tensor || sums.stream == ShardedStream::Pipe)
+        {
+            throw Error("sharded step: " + where + ": sums",
+                        "stream " + std::to_string(static_cast<int>(sums.stream)),
+                        "those of tensors, contexts and experts");
+        }
         for (int count : {sums.forward, sums.recompute, sums.backward})
         {
             CheckRange("sharded step: " + where + ": sums", count, 0, kMostSegments);

@@ -3,8 +3,10 @@
 // are reduced to the workers that own them. ZeRO (Rajbhandari et al., SC'20), FSDP (Zhao et al.,
 // VLDB'23) and hybrids of them and data parallelism are such steps; they differ in what is gathered
 // when, and in what waits for what. Layers may be divided, too: tensor parallelism (Megatron-LM,
-// Shoeybi et al. 2019) sums activations within a pass, and pipeline parallelism (Narayanan et al.,
-// SC'21) has stages, which send activations and their gradients to each other.
+// Shoeybi et al. 2019) sums activations within a pass, context parallelism (ring attention, Liu et
+// al. 2023) passes keys and values on, expert parallelism (GShard, Lepikhin et al. 2021) sends
+// tokens to experts and back, and pipeline parallelism (Narayanan et al., SC'21) has stages, which
+// send activations and their gradients to each other.
 //
 // Times are nanoseconds by worker of a stage, or one for all of its workers; none is 0. Lists of
 // collectives have one for each group of workers; the groups of a list share no worker, and every
@@ -42,14 +44,29 @@ struct ShardedUnit
     std::vector<CollectiveSpec> replicas;
 };
 
-/// TensorSums are sums of activations, or of their gradients, among the workers that divide the
-/// tensors of a segment. The device waits for each of them.
+/// The streams of a step, as indices of StepPlan::streams.
+enum class ShardedStream : uint8_t
+{
+    Compute,
+    Gather,
+    Reduce,
+    Replica,
+    Tensor,  ///< sums of activations
+    Pipe,    ///< messages between stages
+    Context, ///< keys and values among workers that divide positions
+    Expert,  ///< tokens to experts, and back
+};
+inline constexpr int kShardedStreams = 8;
+
+/// TensorSums are collectives of activations, or of their gradients, among the workers that divide
+/// the tensors, positions or experts of a segment. The device waits for each of them.
 struct TensorSums
 {
     std::vector<CollectiveSpec> sum;
     int forward = 0;   ///< how many a forward pass has
     int recompute = 0; ///< how many belong to activations that are computed again
     int backward = 0;
+    ShardedStream stream = ShardedStream::Tensor;
 };
 
 /// A ShardedSegment is a part of the forward pass that needs one unit, and what belongs to it in

@@ -110,7 +110,7 @@ int StageOperations::AddLast(const char* what, const CollectiveGroups& groups, i
 StepOperation
 StageOperations::Carried(ShardedStream stream, std::string name, std::vector<int> after)
 {
-    static constexpr int kCommunicators[] = {kNoCommunicator, 0, 0, 1, 2, kNoCommunicator};
+    static constexpr int kCommunicators[] = {kNoCommunicator, 0, 0, 1, 2, kNoCommunicator, 3, 4};
     StepOperation operation;
     operation.kind = OperationKind::Collective;
     operation.name = std::move(name);

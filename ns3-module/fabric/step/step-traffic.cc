@@ -220,7 +220,8 @@ void AppendSegment(std::string& text, const ShardedSegment& segment)
     for (const TensorSums& sums : segment.sums)
     {
         AppendGroups(text, sums.sum);
-        AppendCanonical(text, {sums.forward, sums.recompute, sums.backward});
+        AppendCanonical(
+            text, {static_cast<int64_t>(sums.stream), sums.forward, sums.recompute, sums.backward});
     }
 }
 

@@ -164,6 +164,28 @@ TEST(Pipeline, SegmentsWaitForTheSumsOfTheirTensors) {
             "tensor(0) backward(0) tensor(0) backward(0) tensor(0) update ");
 }
 
+// Each kind of collective of activations has a stream, and the device waits for all of them.
+TEST(Pipeline, SegmentsWaitForContextsAndExperts) {
+  StepTraffic traffic = Pipeline(1, 1, 1, 0, 2);
+  ShardedSegment& segment = traffic.sharded->stages[0].chunks[0][0];
+  CollectiveSpec sum = Spec(CollectiveAlgorithm::RingAllGather, {1000, 1000});
+  sum.times = {40, 40};
+  segment.sums = {{{sum}, 1, 0, 2, ShardedStream::Context},
+                  {{sum}, 2, 0, 2, ShardedStream::Expert}};
+  const StepPlan plan = BuildSharded(traffic);
+  const PlanTiming timing = Star(2).Time(plan);
+  EXPECT_EQ(timing.total, kForward + kBackward + 7 * 40);
+  const StepParts parts = PartsOf(plan, timing)[0];
+  EXPECT_EQ(parts.exposed[static_cast<size_t>(ShardedStream::Context)], 3 * 40);
+  EXPECT_EQ(parts.exposed[static_cast<size_t>(ShardedStream::Expert)], 4 * 40);
+  std::string names;
+  for (const StepOperation& operation : plan.roles[0].operations) names += operation.name + " ";
+  EXPECT_EQ(names,
+            "forward(0) context(0) forward(0) expert(0) forward(0) expert(0) backward(0) "
+            "context(0) backward(0) context(0) backward(0) expert(0) backward(0) expert(0) "
+            "update ");
+}
+
 // A step of two stages of two workers with every kind of collective.
 StepTraffic Everything() {
   StepTraffic traffic = Pipeline(2, 1, 4, 700, 2);
@@ -245,6 +267,8 @@ TEST(Pipeline, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].forward = 1; }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].recompute = 1; }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].backward = 1; }));
+  EXPECT_TRUE(
+      is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].stream = ShardedStream::Expert; }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums.clear(); }));
 }
 
@@ -267,6 +291,11 @@ TEST(Pipeline, RefusesWhatIsNoPipeline) {
   EXPECT_EQ(message([](ShardedTraffic& s) { s.stages[1].chunks[0][0].sums[0].sum.clear(); }),
             "sharded step: stage 1, segment 0: sums: got 'no group with worker 2'; allowed: each "
             "worker in one");
+  EXPECT_EQ(message([](ShardedTraffic& s) {
+              s.stages[0].chunks[0][0].sums[0].stream = ShardedStream::Pipe;
+            }),
+            "sharded step: stage 0, segment 0: sums: got 'stream 5'; allowed: those of tensors, "
+            "contexts and experts");
   EXPECT_EQ(message([](ShardedTraffic& s) {
               for (ShardedStage& stage : s.stages) stage.chunks.push_back(stage.chunks[0]);
             }),

@@ -56,6 +56,8 @@ stream reduce
 stream replica
 stream tensor
 stream pipe, any order
+stream context
+stream expert
 collective 0: ring-allgather of 1000 B among all
 collective 1: ring-allgather of 1000 B among all
 collective 2: ring-allgather of 1000 B among all

@@ -65,7 +65,7 @@ TEST(Shapes, HaveThePublishedCounts) {
                                  {"llama3-8b", 8'030'261'248, 291, 8192 * 57'912'852'480.0 / 6},
                                  {"llama3-70b", 70'553'706'496, 723, 0},
                                  {"llama3-405b", 405'853'388'800, 1137, 0},
-                                 {"mixtral-8x7b", 46'702'792'704, 995, 0},
+                                 {"mixtral-8x7b", 46'702'792'704, 323, 0},
                                  {"mpt-1b", 1'315'950'592, 292, 0},
                                  {"mpt-3b", 2'651'837'440, 388, 0},
                                  {"mpt-7b", 6'658'859'008, 388, 0},
@@ -138,6 +138,38 @@ TEST(Shapes, ReadAListOfTensors) {
   EXPECT_FALSE(ParseModelShape("w 10\n", "w.csv").has_costs);
 }
 
+// Four experts of 2 x 3 weights, of which a token uses one, two kinds of blocks, and values of
+// another size than keys.
+TEST(Shapes, HaveExpertsAndSeveralKindsOfBlocks) {
+  const ModelShape shape = ParseModelShape(
+      "tokens: 8\n"
+      "operations:\n"
+      "  - blocks: 2\n"
+      "    prefix: b.\n"
+      "    operations:\n"
+      "      - {kind: attention, heads: 6, kv_heads: 2, head_size: 5, value_size: 3}\n"
+      "      - {kind: linear, parameters: {w: 2x3}}\n"
+      "  - blocks: 1\n"
+      "    prefix: b.\n"
+      "    operations:\n"
+      "      - {kind: linear, experts: 4, used: 1, parameters: {w: 8x3}}\n",
+      "f");
+  ASSERT_EQ(shape.costs.size(), 5u);
+  EXPECT_EQ(shape.layers.back().name, "b.2.w");
+  EXPECT_EQ(shape.costs.back().block, 2);
+  const MatrixProduct& product = shape.costs.back().products.front();
+  EXPECT_EQ(product.rows, 8 / 4);
+  EXPECT_EQ(product.columns, 2);
+  EXPECT_EQ(product.inner, 3);
+  EXPECT_EQ(product.count, 4);
+  EXPECT_EQ(shape.costs.back().forward_flops, 2 * 8 * 2 * 3);
+  EXPECT_EQ(shape.costs.back().weight_bytes, 4 * 8 * 3);
+  const OperationCost& attention = shape.costs.front();
+  EXPECT_EQ(attention.forward_flops, 2 * 6 * 8 * 8 * (5 + 3));
+  EXPECT_EQ(attention.keys, 8 * 2 * (5 + 3));
+  EXPECT_EQ(attention.forward_bytes, 4 * 8 * (6 + 2) * (5 + 3));
+}
+
 TEST(Shapes, OfAFileThatChangedAreReadAnew) {
   const std::string list = (fs::path(::testing::TempDir()) / "changes.layers").string();
   for (const int64_t size : {300, 301, 300}) {
@@ -174,6 +206,12 @@ TEST(Shapes, SayWhereAFileIsWrong) {
   expect("elements: 4\noperations:\n  - {kind: conv, parameters: {w: 3}}\n",
          "f:1:11: elements: got '4'");
   expect("operations: [\n", "f:2:1");
+  for (const char* experts :
+       {"experts: 4", "used: 2", "experts: 4, used: 5", "experts: 3, used: 1"}) {
+    expect("tokens: 8\noperations:\n  - {kind: linear, " + std::string(experts) +
+               ", parameters: {w: 8x3}}\n",
+           "f:3:5: experts: needs used, at most as many, and weights of as many times the same");
+  }
   expect("operations: 3\n", "f:1:1: operations: expected a list");
 }
 

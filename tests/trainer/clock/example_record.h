@@ -53,6 +53,11 @@ inline RecordHeader ExampleHeader() {
   std::vector<OperationCost> costs(2);
   costs[0] = {"conv", 100, 20.5, 80, {0}};
   costs[1] = {"linear", 60, 8, 40, {1}};
+  costs[1].keys = 12;
+  costs[1].experts = 8;
+  costs[1].used = 2;
+  costs[1].dispatch = 24;
+  costs[1].combine = 36;
   std::vector<Unit> layers(2);
   layers[0] = {0, "conv.weight", {20}, 0, 20};
   layers[1] = {1, "fc.weight", {10}, 20, 10};

@@ -65,6 +65,11 @@ TEST_F(RecordTest, HasTheStepsThatWereWritten) {
   EXPECT_EQ(record.operations[0].kind, "conv");
   EXPECT_EQ(record.operations[0].forward_bytes, 20.5);
   EXPECT_EQ(record.operations[1].parameters, std::vector<int>{1});
+  EXPECT_EQ(record.operations[0].experts, 0);
+  EXPECT_EQ(record.operations[1].experts, 8);
+  EXPECT_EQ(record.operations[1].used, 2);
+  EXPECT_EQ(record.operations[1].keys + record.operations[1].dispatch, 12 + 24);
+  EXPECT_EQ(record.operations[1].combine, 36);
   ASSERT_EQ(record.works.size(), 2u);
   EXPECT_EQ(ToJson(record.works[0]), ToJson(ExampleWork(0, 100)));
   EXPECT_EQ(ToJson(record.works[1]), ToJson(ExampleWork(0, 200)));
