@@ -68,6 +68,23 @@ TEST_F(ProgramTest, EpochsBecomeSteps) {
       << shape.text;
 }
 
+// A step whose contexts and experts are divided among ranks, and its replay.
+TEST_F(ProgramTest, DividesContextsAndExperts) {
+  const Result result =
+      Run("--layers=mixtral-8x7b --workers=8 --parallel=cp=2,ep=4 --experts=zipf:0.5 "
+          "--policies=dense --precision=bf16 --device-profile=h100-sxm --topo=star --steps=1 "
+          "--fidelity=analytic --pictures=off --record=on --out=" +
+          Out("run"));
+  ASSERT_EQ(result.status, 0) << result.text;
+  EXPECT_NE(result.text.find("copies  contexts  experts"), std::string::npos) << result.text;
+  EXPECT_NE(Read(Out("run") + "/steps.csv").find(",context_seconds,expert_seconds"),
+            std::string::npos);
+  const Result again = Shell(LEGACY_REPLAY_PROGRAM " " + Out("run") +
+                             " --pictures=off --out=" + Out("again") + " 2>&1");
+  ASSERT_EQ(again.status, 0) << again.text;
+  EXPECT_EQ(Read(Out("again") + "/steps.csv"), Read(Out("run") + "/steps.csv"));
+}
+
 TEST_F(ProgramTest, OneBitAdamComparesWithAdam) {
   const std::string common =
       std::string("--fidelity=flow --optimizer=adam:epsilon=0.001 --learning-rate=0.002") + kShort;
