@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -9,6 +10,10 @@
 #include "compress/options.h"
 #include "compress/policy.h"
 #include "compress/registry/registry.h"
+#include "compress/schemes/owners/owned_nodes.h"
+#include "ns3-module/fabric/import/make.h"
+#include "ns3-module/fabric/topology/placement.h"
+#include "scenarios/network/options/fabric_options.h"
 
 namespace legacy {
 namespace {
@@ -67,6 +72,23 @@ void AddStatic(Table& table) {
   sparse.outer = "sgd";
 }
 
+// Adds methods for workers that own parts of the model (docs/sharding.md).
+void AddSharded(Table& table) {
+  // TorchTitan's float8 all-gather: weights in FP8, gradients as they are.
+  table.Add("fp8-weights", "dense").weights = "fp8";
+  // Wang et al., ZeRO++, 2023: weights in 8 bits, gradients in 4, in a node and across nodes.
+  Method& zeropp = table.Add("zeropp", "int:bucket=2048,node=auto,decay=0");
+  zeropp.parameter = 4;
+  zeropp.weights = "int:bits=8,bucket=2048";
+  // Jia et al., SDP4Bit, NeurIPS 2024.
+  Method& sdp4bit = table.Add(
+      "sdp4bit", "int:bucket=128,rounding=stochastic,smooth=on,node=auto,inner=8,decay=0");
+  sdp4bit.parameter = 4;
+  sdp4bit.weights = "delta:int:bits=4,bucket=2048";
+  // Xie et al., LoCo, 2024.
+  table.Add("loco", "int:bucket=2048,memory=loco,node=auto").parameter = 4;
+}
+
 // Adds LEGACY for each kind of parameter. The names without a scheme are those over Top-K.
 void AddLegacy(Table& table) {
   for (const char* scheme : {"topk", "qsgd", "powersgd"}) {
@@ -103,6 +125,7 @@ const std::vector<Method>& BuiltInMethodTable() {
   static const std::vector<Method> methods = [] {
     Table table;
     AddStatic(table);
+    AddSharded(table);
     AddLegacy(table);
     AddAdaptive(table);
     return table.Take();
@@ -121,6 +144,32 @@ std::vector<Method> AllMethods() {
     methods.push_back({.name = row.info.name, .policy = row.info.name});
   }
   return methods;
+}
+
+bool AsksForNodes(const Method& method) {
+  const Stage first = ParseStages(method.scheme).front();
+  const auto node = first.options.find("node");
+  return node != first.options.end() && node->second == kAutoNode;
+}
+
+bool NeedsSharding(const Method& method) { return !method.weights.empty() || AsksForNodes(method); }
+
+Method InNodes(Method method, const Scenario& scenario) {
+  const ShardingOptions sharding = ShardingOptionsOf(scenario);
+  if (sharding.sharding.kind == ShardingKind::kNone || !AsksForNodes(method)) return method;
+  int node = scenario.group;
+  if (node == 0) {
+    fabric::TopologyRequest request = RequestOf(scenario).topology;
+    request.hostsNeeded = scenario.workers;
+    const fabric::ImportedTopology imported = fabric::ImportTopology(request);
+    const fabric::PlacementRequest placement = {
+        .text = scenario.placement, .workers = scenario.workers, .server = imported.server};
+    node = fabric::MakePlacement(placement, imported.topology).node;
+  }
+  std::vector<Stage> stages = ParseStages(method.scheme);
+  stages.front().options["node"] = std::to_string(std::max(1, node / sharding.layout.tensor));
+  method.scheme = FormatStages(stages);
+  return method;
 }
 
 std::string MethodList() {

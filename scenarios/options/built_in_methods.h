@@ -14,6 +14,15 @@ const std::vector<Method>& BuiltInMethodTable();
 // built-in method has, such as a plugin's.
 std::vector<Method> AllMethods();
 
+// Returns true for methods that send something to the owners of weights or slices, which are there
+// with clock.sharding alone.
+bool NeedsSharding(const Method& method);
+// Returns true for methods whose scheme has as many workers in a node as the network (node=auto).
+bool AsksForNodes(const Method& method);
+// Returns the method with that number, for a scenario that shards; else the method itself. Workers
+// that share one part of the data count once. Throws Error on networks that cannot be built.
+Method InNodes(Method method, const Scenario& scenario);
+
 // Returns the table that --policies=list prints: methods with scheme, scope and policy.
 std::string MethodList();
 

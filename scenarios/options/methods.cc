@@ -12,6 +12,7 @@
 #include "compress/policies/equal_volume.h"
 #include "compress/policies/legacy_schedule.h"
 #include "compress/policies/legacy_table.h"
+#include "scenarios/options/built_in_methods.h"
 
 namespace legacy {
 namespace {
@@ -59,8 +60,7 @@ bool SendsValues(const std::string& text) {
 // stay as they are, because owners get their parts anyway.
 std::string WithOwners(const std::string& text, const Scenario& scenario) {
   const Cut cut = CutOf(scenario);
-  if (cut.owners == 0) return text;
-  if (SendsValues(text)) return text;
+  if (cut.owners == 0 || SendsValues(text)) return text;
   const std::string with = WithOption(text, "owners", std::to_string(cut.owners));
   return with == text ? text : WithOption(with, "cut", cut.by_rows ? "rows" : "values");
 }
@@ -264,18 +264,18 @@ void CheckServers(const Method& method, const Scenario& scenario, int servers) {
 
 // Throws Error unless the scenario shards what the method sends of weights.
 void CheckWeights(const Method& method, const Scenario& scenario) {
-  if (method.weights.empty()) return;
-  const ShardingOptions sharding = ShardingOptionsOf(scenario);
-  const std::string key = "methods." + method.name + ".weights";
-  if (sharding.sharding.kind == ShardingKind::kNone) {
-    throw Error(key, method.weights, "none without clock.sharding, as nobody gathers weights");
+  if (!NeedsSharding(method)) return;
+  if (scenario.sharding->kind == ShardingKind::kNone) {
+    throw Error("compression.policies", method.name,
+                "others, or clock.sharding (--sharding), as it sends to the owners of a model");
   }
+  if (method.weights.empty()) return;
+  const std::string key = "methods." + method.name + ".weights";
   const WeightCodec codec(method.weights, CutOf(scenario), 0, key);
-  if (codec.SendsDifferences() && ShardsWeights(sharding.sharding.kind)) {
-    throw Error(key, method.weights,
-                "delta with clock.sharding zero1, zero2 or megatron, where every worker keeps all "
-                "weights; not " +
-                    scenario.sharding.text());
+  if (codec.SendsDifferences() && ShardsWeights(scenario.sharding->kind)) {
+    throw Error(
+        key, method.weights,
+        "delta with clock.sharding zero1, zero2 or megatron, as workers must keep all weights");
   }
   if (method.Local()) throw Error(key, method.weights, "none with local steps");
 }

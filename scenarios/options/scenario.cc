@@ -285,15 +285,18 @@ Method MethodOf(const Scenario& scenario, const std::string& name) {
 }  // namespace
 
 Method FindMethod(const Scenario& scenario, const std::string& name) {
-  Method method = MethodOf(scenario, name);
+  Method method = InNodes(MethodOf(scenario, name), scenario);
   if (method.outer->has_value() && *scenario.outer) method.outer = scenario.outer;
   if (method.Local() && scenario.local_steps > 0) method.local_steps = scenario.local_steps;
   return method;
 }
 
+// Methods that need sharding are no part of it, as they need an option of the scenario.
 std::vector<std::string> BuiltInMethods() {
   std::vector<std::string> names;
-  for (const Method& method : AllMethods()) names.push_back(method.name);
+  for (const Method& method : AllMethods()) {
+    if (!NeedsSharding(method)) names.push_back(method.name);
+  }
   return names;
 }
 

@@ -44,13 +44,15 @@ struct ShardingRow {
   const char* rules;
   const char* reshard;
 };
-constexpr std::array<ShardingRow, 13> kShardings = {
+constexpr std::array<ShardingRow, 15> kShardings = {
     {{"none", "none", "auto", "on"},
      {"ZeRO-0", "none", "auto", "on"},
      {"FSDP2", "fsdp", "fsdp2", "on"},
      {"FSDP2 (64)", "fsdp", "fsdp2", "on"},  // all data-parallel ranks
      {"FSDP2 (256)", "fsdp", "fsdp2", "on"},
+     {"FSDP2, float8 all-gather", "fsdp", "fsdp2", "on"},
      {"FSDP", "fsdp", "fsdp1", "on"},
+     {"FSDP (8)", "fsdp", "fsdp1", "on"},
      {"FULL_SHARD", "fsdp", "fsdp1", "on"},
      {"SHARD_GRAD_OP", "fsdp", "fsdp1", "off"},
      {"HSDP (8)", "hsdp:8", "fsdp1", "on"},
@@ -58,6 +60,17 @@ constexpr std::array<ShardingRow, 13> kShardings = {
      {"ZeRO-1 (bf16 optimizer)", "zero1", "zero", "on"},
      {"ZeRO-3", "zero3", "zero", "on"},
      {"distributed optimizer", "megatron", "megatron", "on"}}};
+// A CompressionRow says what the rows call a compression, the method that it is, and how weights
+// are gathered again, where it says so.
+struct CompressionRow {
+  const char* name;
+  const char* method;
+  const char* reshard = nullptr;
+};
+constexpr std::array<CompressionRow, 3> kCompressions = {
+    {{"ZeRO++ (qwZ, hpZ 16, qgZ)", "zeropp", "node"},
+     {"SDP4Bit", "sdp4bit"},
+     {"float8 all-gather of weights", "fp8-weights"}}};
 // What the rows call recomputation, and the option. Of "selective blocks" every second one is
 // assumed.
 constexpr std::array<std::array<const char*, 2>, 5> kRecomputes = {
@@ -108,11 +121,21 @@ const ShardingRow* ShardingOf(const std::string& name) {
   return found == kShardings.end() ? nullptr : &*found;
 }
 
+const CompressionRow* CompressionOf(const Row& row) {
+  const auto found = std::ranges::find(kCompressions, row.Text("compression"),
+                                       [](const CompressionRow& one) { return one.name; });
+  return found == kCompressions.end() ? nullptr : &*found;
+}
+
+bool IsCompressed(const Row& row) {
+  return row.Has("compression") && row.Text("compression") != "none";
+}
+
 // Returns what this toolkit does not have, or does not know, of a row; "" if it can be timed.
 std::string WhyNotTimed(const Row& row) {
   const std::string sharding = row.Text("sharding");
   if (ShardingOf(sharding) == nullptr) return "sharded: " + sharding;
-  if (row.Text("compression") != "none" && row.Has("compression")) {
+  if (IsCompressed(row) && CompressionOf(row) == nullptr) {
     return "compressed by " + row.Text("compression");
   }
   if (!row.Has("step_seconds")) return "a rate whose batch is not known";
@@ -173,6 +196,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
   const bool sharded = std::string(sharding.sharding) != "none";
   const bool divided = row.Part("tp") * row.Part("pp") * row.Part("cp") * row.Part("ep") > 1;
   const bool overlaps = row.Text("overlap") != "no";
+  const CompressionRow* compression = CompressionOf(row);
+  const std::string method = compression ? compression->method : wire == "fp32" ? "dense" : wire;
   std::vector<std::pair<std::string, std::string>> options = {
       {"training.layers", ShapeOf(row, folder)},
       {"training.workers", std::to_string(row.Devices())},
@@ -181,7 +206,7 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"training.optimizer", row.Text("optimizer")},
       {"training.steps", "1"},
       {"training.precision", row.Text("number_format")},
-      {"compression.policies", wire == "fp32" ? "dense" : wire},
+      {"compression.policies", method},
       {"clock.device_profile", row.Text("profile")},
       {"clock.kernels", row.Text("kernels")},
       {"clock.layout", row.Text("layout")},
@@ -206,7 +231,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"network.protocol", "auto"}};
   if (sharded) {
     options.push_back({"clock.rules", sharding.rules});
-    options.push_back({"clock.reshard", sharding.reshard});
+    options.push_back({"clock.reshard", compression && compression->reshard ? compression->reshard
+                                                                            : sharding.reshard});
     if (!overlaps) options.push_back({"clock.prefetch", "0"});
   }
   if ((sharded || divided) && !overlaps) {
@@ -245,6 +271,7 @@ std::vector<PublishedStep> ReadPublishedSteps(const std::string& path) {
     step.precision = row.Text("precision");
     step.seconds = row.Seconds();
     step.missing = row.Text("missing");
+    step.compressed = IsCompressed(row);
     step.not_timed = WhyNotTimed(row);
     if (step.not_timed.empty()) step.options = OptionsOf(row, folder);
   }

@@ -19,6 +19,7 @@ struct PublishedStep {
   std::string precision;
   double seconds = 0;   // 0: published as a rate of samples whose batch is not known
   std::string missing;  // what is assumed
+  bool compressed = false;
 
   // Keys and values of the scenario (SetOption), or why the step cannot be timed here.
   std::vector<std::pair<std::string, std::string>> options;

@@ -24,8 +24,10 @@ struct Aim {
   double held_median, held_most;  // limits
 };
 constexpr Aim kAims[] = {{"A", 0.12, 0.25, 0.20, 0.60}, {"B", 0.15, 0.30, 0.25, 0.70}};
-constexpr int64_t kQuick = 8;        // most devices of the rows of a sample
-constexpr double kRight = 0.9;       // part of the pairs of a family whose order is to be right
+constexpr int64_t kQuick = 8;   // most devices of the rows of a sample
+constexpr double kRight = 0.9;  // part of the pairs of a family whose order is to be right
+// Largest error of the time with compression over that without: aim and limit.
+constexpr double kRatio = 0.1, kHeldRatio = 0.5;
 constexpr double kDifferent = 0.05;  // pairs that differ by less have no order
 
 // A TimedStep is a row that was timed.
@@ -138,6 +140,45 @@ ValidationTable SummaryOf(const std::vector<TimedStep>& timed) {
   return table;
 }
 
+// A Pair is a compressed step and the same one without compression: their ids differ in the last
+// word alone.
+struct Pair {
+  const TimedStep* compressed;
+  const TimedStep* plain;
+
+  double Published() const { return compressed->published->seconds / plain->published->seconds; }
+  double Simulated() const { return compressed->seconds / plain->seconds; }
+  // Returns the logarithm of ours over theirs.
+  double Error() const { return std::log(Simulated() / Published()); }
+};
+
+std::vector<Pair> PairsOf(const std::vector<TimedStep>& timed) {
+  const auto stem = [](const TimedStep& one) {
+    return one.published->id.substr(0, one.published->id.rfind('-'));
+  };
+  std::vector<Pair> pairs;
+  for (const TimedStep& one : timed) {
+    for (const TimedStep& other : timed) {
+      const bool pair = one.published->compressed && !other.published->compressed;
+      if (pair && stem(one) == stem(other)) pairs.push_back({&one, &other});
+    }
+  }
+  return pairs;
+}
+
+ValidationTable RatiosOf(const std::vector<Pair>& pairs) {
+  ValidationTable table{
+      .name = "whole-steps-compressed",
+      .columns = {"compressed", "beside", "published ratio", "simulated ratio", "error (%)"},
+      .rows = {}};
+  for (const Pair& pair : pairs) {
+    table.rows.push_back({pair.compressed->published->id, pair.plain->published->id,
+                          FormatFixed(pair.Published(), 3), FormatFixed(pair.Simulated(), 3),
+                          Percent(pair.Error())});
+  }
+  return table;
+}
+
 // Returns the aims, whether each is reached, and holds figures to their limits.
 ValidationTable AimsOf(const std::vector<TimedStep>& timed, SectionResult& result) {
   ValidationTable table{.name = "whole-steps-aims",
@@ -160,6 +201,12 @@ ValidationTable AimsOf(const std::vector<TimedStep>& timed, SectionResult& resul
   const Order order = OrderOf(timed);
   const double right = static_cast<double>(order.right) / order.pairs;
   add("order of two steps of a family right", kRight, right, right >= kRight, right >= kRight);
+  double worst = 0;
+  for (const Pair& pair : PairsOf(timed)) {
+    worst = std::max(worst, std::expm1(std::abs(pair.Error())));
+  }
+  add("time with compression over that without, largest error", kRatio, worst, worst <= kRatio,
+      worst <= kHeldRatio);
   return table;
 }
 
@@ -193,7 +240,7 @@ SectionResult ValidateWholeSteps(const SectionRun& run) {
   SectionResult result;
   result.csv = RowsOf(steps, timed);
   if (run.sample) return result;
-  result.document = {AimsOf(timed, result), SummaryOf(timed), result.csv};
+  result.document = {AimsOf(timed, result), SummaryOf(timed), RatiosOf(PairsOf(timed)), result.csv};
   return result;
 }
 

@@ -7,6 +7,7 @@
 #include "base/parse.h"
 #include "scenarios/federated/federated_scenario.h"
 #include "scenarios/federated/learner.h"
+#include "scenarios/options/built_in_methods.h"
 #include "scenarios/options/methods.h"
 #include "scenarios/replay/federated_replay.h"
 #include "scenarios/replay/replay.h"
@@ -57,11 +58,16 @@ void TakeWhatIsRead(const Scenario& whole, Scenario& training) {
   training.topology = whole.topology;
 }
 
-// Removes built-in methods and methods of other policies, which are not part of a point.
-void KeepOneMethod(Scenario& scenario) {
-  const auto own = scenario.methods.find(scenario.policies.front());
+// Removes built-in methods and methods of other policies, which are not part of a point. `whole` is
+// the scenario with its network, whose nodes a method may have.
+void KeepOneMethod(const Scenario& whole, Scenario& scenario) {
+  const std::string& name = scenario.policies.front();
+  const auto own = scenario.methods.find(name);
   std::map<std::string, Method> kept;
   if (own != scenario.methods.end()) kept.insert(*own);
+  Scenario without_owners = whole;
+  without_owners.sharding = "none";
+  if (AsksForNodes(FindMethod(without_owners, name))) kept[name] = FindMethod(whole, name);
   scenario.methods = std::move(kept);
 }
 
@@ -170,7 +176,7 @@ Scenario TrainingOf(const Scenario& scenario) {
     training.sharding = scenario.sharding;
     training.rules = scenario.rules;
   }
-  KeepOneMethod(training);
+  KeepOneMethod(scenario, training);
   return training;
 }
 

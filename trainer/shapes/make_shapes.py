@@ -978,6 +978,8 @@ def published():
                 2048, 2048),
             gpt("sdp-13b", "GPT of SDP4Bit, 13 billion parameters", SDP4BIT, 40, 5120, 40, 50304,
                 2048, 2048),
+            gpt("sdp-18b", "GPT of SDP4Bit, 18 billion parameters", SDP4BIT, 40, 6144, 48, 50304,
+                2048, 2048),
             gpt("bloom-72x14336", "BLOOM of 72 layers of 14336", BLOOM, 72, 14336, 64, 250680, 2048,
                 2048),
             gpt("bloom-78x13824", "BLOOM of 78 layers of 13824", BLOOM, 78, 13824, 96, 250680, 2048,

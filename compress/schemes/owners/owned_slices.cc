@@ -210,8 +210,10 @@ std::span<const OptionSpec> OwnedSlicesOptions() {
       {"owners", "0", "0 to 65536",
        "number of workers that own a slice of each unit; 0: messages go to all workers"},
       {"cut", "rows", "rows, values", "slices have as many rows, or as many values"},
-      {"node", "0", "0 to 65536",
-       "workers of a node, whose means are compressed again before they cross nodes; 0: none"},
+      {"node", "0", "0 to 65536, auto",
+       "workers of a node, whose means are compressed again before they cross nodes; 0: none; "
+       "auto: "
+       "as many as a node of the network has, in a scenario that shards"},
       {"inner", "0", "0, or a parameter", "parameter of messages inside a node; 0: that of others"},
       {"select", "slice", "slice, unit",
        "sparsifiers select from each owner's slice, or from the whole unit, as without owners"}};
@@ -221,7 +223,9 @@ std::span<const OptionSpec> OwnedSlicesOptions() {
 Cut ReadCut(const OptionReader& options) {
   return {.owners = static_cast<int>(options.Integer("owners", 0, kMostOwners)),
           .by_rows = options.Choice("cut", kCuts) == 0,
-          .node = static_cast<int>(options.Integer("node", 0, kMostOwners)),
+          .node = options.Text("node") == kAutoNode
+                      ? 0
+                      : static_cast<int>(options.Integer("node", 0, kMostOwners)),
           .inner = options.Number("inner", 0, 1e9),
           .by_unit = options.Choice("select", kSelects) == 1};
 }

@@ -264,6 +264,59 @@ TEST(Sharding, SendsEachOwnerItsPartOfMessages) {
               counted("topk", 0.01, 4, true) - 4 * 3 * shard, 1);
 }
 
+// ZeRO++, SDP4Bit and LoCo by name have the nodes of the network.
+TEST(Sharding, BuiltInMethodsHaveTheNodesOfTheNetwork) {
+  Scenario scenario = ShapeOn("gpt2-small", 16, "zero1");
+  const auto scheme = [&](const char* name) { return FindMethod(scenario, name).scheme; };
+  EXPECT_EQ(scheme("loco"), "int:bucket=2048,memory=loco,node=16") << "all on one switch";
+  scenario.topology = "nodes:nodes=4,gpus=4,node.rate=2400Gbps,network.rate=100Gbps";
+  EXPECT_EQ(scheme("loco"), "int:bucket=2048,memory=loco,node=4");
+  SetOption(scenario, "clock.parallel", "tp=2");
+  EXPECT_EQ(scheme("loco"), "int:bucket=2048,memory=loco,node=2") << "two workers a model";
+  SetOption(scenario, "clock.parallel", "tp=1");
+  scenario.group = 8;
+  EXPECT_EQ(scheme("loco"), "int:bucket=2048,memory=loco,node=8");
+  scenario.group = 4;
+  // By a second count: slices of rows or values in both exchanges, and one gather of weights.
+  const auto nic = [&](const char* policy) {
+    scenario.policies = {policy};
+    return TimeOneStep(scenario).nic_bytes;
+  };
+  const ModelShape gpt = LoadModelShape("gpt2-small");
+  double dense = 0, weights = 0, inner = 0, outer = 0;  // bytes of all slices
+  for (const Unit& layer : gpt.layers) {
+    const std::vector<Unit> slices = CutUnit(layer, {.owners = 16, .by_rows = false});
+    dense += 16.0 * static_cast<double>(slices.front().numel);
+    for (const Unit& slice : slices) {
+      const auto bytes = [&](const char* text, double bits) {
+        return static_cast<double>(*MakeScheme(text)->MessageBytes(slice, bits));
+      };
+      weights += bytes("int:bucket=2048", 8);
+      inner += bytes("int:bucket=2048", 4);
+    }
+  }
+  outer = inner / 4;
+  // The dense step gathers 2 bytes and reduces 4, each (S-1)/S.
+  EXPECT_NEAR(nic("dense"), 15.0 / 16 * 6 * dense, 1);
+  EXPECT_NEAR(nic("zeropp"), 15.0 / 16 * weights + 3.0 / 4 * inner + 3.0 / 4 * outer,
+              0.001 * weights);
+  EXPECT_LT(nic("sdp4bit"), nic("zeropp")) << "differences of 4 bits in place of weights of 8";
+  EXPECT_LT(nic("fp8-weights"), nic("dense"));
+  const auto complaint = [&](const char* sharding, const char* policy) {
+    return MessageOf([&] {
+      SetOption(scenario, "clock.sharding", sharding);
+      scenario.policies = {policy};
+      ValidateScenario(scenario);
+      TimeOneStep(scenario);
+    });
+  };
+  for (const char* name : {"zeropp", "sdp4bit", "loco", "fp8-weights"}) {
+    EXPECT_NE(complaint("none", name).find("others, or clock.sharding (--sharding)"),
+              std::string::npos);
+  }
+  EXPECT_NE(complaint("fsdp", "sdp4bit").find("zero1, zero2 or megatron"), std::string::npos);
+}
+
 // Policies choose for layers as without sharding; what is sent whole is learnt as dense is.
 TEST(Sharding, TrainsWithMessagesToOwners) {
   const fs::path folder = fs::path(::testing::TempDir()) / ("owners-" + std::to_string(getpid()));
