@@ -131,9 +131,9 @@ void Fields(Archive& archive, MatrixProduct& p) {
 template <class Archive>
 void Fields(Archive& archive, OperationCost& c) {
   auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
-         forward_sum, backward_sum] = c;
+         forward_sum, backward_sum, masks] = c;
   archive(kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
-          forward_sum, backward_sum);
+          forward_sum, backward_sum, masks);
 }
 
 template <class Archive>

@@ -56,6 +56,7 @@ struct OperationCost {
   // pass of one sample; 0: none. The costs above are then those of one rank.
   double forward_sum = 0;
   double backward_sum = 0;
+  double masks = 0;  // bytes of dropout's masks, which the backward pass of one sample needs
 };
 
 }  // namespace legacy
