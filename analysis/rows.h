@@ -346,6 +346,33 @@ struct DoctorRow {
   }
 };
 
+// The memory of each rank of a stage of a shape by one policy, in bytes by kind.
+struct MemoryRow {
+  static constexpr const char* kFile = "memory.csv";
+  std::string policy;
+  int64_t stage = 0;
+  double weights = 0, gradients = 0, optimizer = 0;
+  double gathered = 0;     // weights of others while they are used
+  double activations = 0;  // of the microbatches in flight
+  double residuals = 0;    // of compressed gradients
+  double total = 0;
+  double device = 0;  // of the device; 0: not known
+
+  template <class Self, class Visitor>
+  static void Columns(Self& row, Visitor&& visit) {
+    visit("policy", "", row.policy);
+    visit("stage", "", row.stage);
+    visit("weights_bytes", "B", row.weights);
+    visit("gradients_bytes", "B", row.gradients);
+    visit("optimizer_bytes", "B", row.optimizer);
+    visit("gathered_bytes", "B", row.gathered);
+    visit("activations_bytes", "B", row.activations);
+    visit("residuals_bytes", "B", row.residuals);
+    visit("total_bytes", "B", row.total);
+    visit("device_bytes", "B", row.device);
+  }
+};
+
 // One step that fidelity auto simulated at packet fidelity besides flow fidelity.
 struct FidelityRow {
   static constexpr const char* kFile = "fidelity.csv";

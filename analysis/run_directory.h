@@ -46,6 +46,7 @@ using LinkWriter = TableWriter<LinkRow>;
 using NetworkWriter = TableWriter<NetworkRow>;
 using DoctorWriter = TableWriter<DoctorRow>;
 using FidelityWriter = TableWriter<FidelityRow>;
+using MemoryWriter = TableWriter<MemoryRow>;
 using RoundWriter = TableWriter<RoundRow>;
 using TaskWriter = TableWriter<TaskRow>;
 using ClientWriter = TableWriter<ClientRow>;

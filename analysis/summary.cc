@@ -257,12 +257,21 @@ void AddNetwork(Summary& summary, const RunDirectory& run) {
   }
 }
 
+// Returns the FLOPs of a step that the manifest of a shape's run has.
+std::optional<StepFlops> FlopsIn(const nlohmann::json& manifest) {
+  const auto shape = manifest.find("shape");
+  if (shape == manifest.end() || !shape->contains("flops")) return std::nullopt;
+  const nlohmann::json& flops = shape->at("flops");
+  return StepFlops{flops.at("model"), flops.at("hardware"), flops.at("six_n"), flops.at("peak")};
+}
+
 Summary Start(const RunDirectory& run, const SummaryOptions& options) {
   const Manifest& manifest = run.manifest;
   Summary summary;
   summary.program = manifest.program;
   summary.workers = manifest.workers;
   summary.parameters = manifest.parameters;
+  summary.flops = FlopsIn(manifest.document);
   summary.seeds = manifest.seeds;
   summary.fidelity = manifest.fidelity;
   const std::optional<Target> target = options.target ? options.target : manifest.target;

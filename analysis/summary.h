@@ -125,6 +125,17 @@ struct PolicySummary {
   NetworkSummary network;
 };
 
+// StepFlops are the FLOPs of a step of a shape at all workers, and what their devices can make.
+struct StepFlops {
+  double model = 0;     // products of forward and backward pass
+  double hardware = 0;  // with what is computed again
+  double six_n = 0;     // 6 N + 12 L h s for each token; 0: not known
+  double peak = 0;      // FLOP/s
+
+  // Returns the part of the peak that these FLOPs are of steps of so many seconds.
+  double Utilisation(double flops, double seconds) const { return flops / (peak * seconds); }
+};
+
 struct Summary {
   std::string program;
   int workers = 0;
@@ -135,8 +146,9 @@ struct Summary {
   Metric metric = {};
   std::optional<double> target;  // value of the metric
   std::string baseline;
-  bool federated = false;  // true where the run has rounds
-  bool priced = false;     // true where its rounds cost USD
+  bool federated = false;               // true where the run has rounds
+  bool priced = false;                  // true where its rounds cost USD
+  std::optional<StepFlops> flops = {};  // where the device's peak is known
   std::vector<PolicySummary> policies;
   std::vector<std::string> notes;  // incomplete trainings, time-outs, what the reader ignored
 };

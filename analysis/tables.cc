@@ -110,6 +110,14 @@ std::string StepSpeedup(const Summary& summary, const PolicySummary& policy) {
   return Fixed(ratio, Decimals(ratio, kRatioDigits));
 }
 
+// Adds the parts of the devices' peak that a step uses.
+void AddUtilisation(const StepFlops& flops, const PolicySummary& policy,
+                    std::vector<std::string>& row) {
+  for (const double form : {flops.model, flops.hardware, flops.six_n}) {
+    if (form > 0) row.push_back(Fixed(100 * flops.Utilisation(form, policy.step_seconds.mean), 1));
+  }
+}
+
 // The time of a step comes first if the run has only times.
 Table VolumeTable(const Summary& summary, bool times_alone) {
   Table table{times_alone ? "The mean step in ms, and volume against dense fp32"
@@ -140,6 +148,10 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
   const bool experts = any([](const PolicySummary& policy) { return policy.step.expert > 0; });
   if (contexts) table.header.emplace_back("contexts");
   if (experts) table.header.emplace_back("experts");
+  if (summary.flops) {
+    for (const char* part : {"MFU %", "HFU %"}) table.header.push_back(part);
+    if (summary.flops->six_n > 0) table.header.push_back("MFU % by 6N");
+  }
   if (times_alone) name_volume();
   const bool priced = std::ranges::any_of(
       summary.policies, [](const PolicySummary& policy) { return policy.egress_usd.count > 0; });
@@ -177,6 +189,7 @@ Table VolumeTable(const Summary& summary, bool times_alone) {
     }
     if (contexts) row.push_back(TimeNumber(policy.step.context * 1e3));
     if (experts) row.push_back(TimeNumber(policy.step.expert * 1e3));
+    if (summary.flops) AddUtilisation(*summary.flops, policy, row);
     if (times_alone) add_volume();
     if (requested) {
       row.push_back(Show(policy.step_bytes, 1, 0));

@@ -45,7 +45,8 @@ double KeptPerElement(const Scheme& scheme, const Unit& like, double parameter) 
   return bytes < kWords ? 0 : static_cast<double>(bytes) / static_cast<double>(unit.numel);
 }
 
-// Returns the floats of an optimizer's state for an element.
+}  // namespace
+
 double OptimizerFloats(const TrainingOptions& options) {
   switch (options.optimizer.kind) {
     case OptimizerKind::kSgd:
@@ -59,7 +60,16 @@ double OptimizerFloats(const TrainingOptions& options) {
   }
 }
 
-}  // namespace
+double BytesKept(std::span<const Unit> units, const Scheme& scheme, double parameter) {
+  double bytes = 0;
+  std::optional<double> of_matrices, of_vectors;
+  for (const Unit& unit : units) {
+    std::optional<double>& kept = unit.shape.size() > 1 ? of_matrices : of_vectors;
+    if (!kept) kept = KeptPerElement(scheme, unit, parameter);
+    bytes += static_cast<double>(unit.numel) * *kept;
+  }
+  return bytes;
+}
 
 std::string TrainingMemory::Text(int workers) const {
   std::string text = MemoryText(Total()) + ":";
@@ -82,13 +92,10 @@ TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Un
   const double threads = std::min(options.threads, options.workers);
   double elements = 0;
   TrainingMemory memory;
-  std::optional<double> of_matrices, of_vectors;
+  memory.residuals = workers * BytesKept(units, scheme, parameter);
   for (const Unit& unit : units) {
     const auto numel = static_cast<double>(unit.numel);
     elements += numel;
-    std::optional<double>& kept = unit.shape.size() > 1 ? of_matrices : of_vectors;
-    if (!kept) kept = KeptPerElement(scheme, unit, parameter);
-    memory.residuals += workers * numel * *kept;
     const auto bytes = scheme.MessageBytes(unit, parameter);
     memory.messages += workers * (bytes ? static_cast<double>(*bytes) : kFloat * numel);
   }

@@ -23,8 +23,13 @@ struct TrainingMemory {
   std::string Text(int workers) const;
 };
 
-// Estimates a training on the host whose policy has that parameter. What a worker keeps is measured
-// on small units.
+// Returns the bytes that a worker keeps of these units between steps by a scheme whose policy has
+// that parameter: residuals, momentum. They are measured on small units.
+double BytesKept(std::span<const Unit> units, const Scheme& scheme, double parameter);
+// Returns the floats of the optimizer's state for an element.
+double OptimizerFloats(const TrainingOptions& options);
+
+// Estimates a training on the host whose policy has that parameter.
 TrainingMemory EstimateMemory(const TrainingOptions& options, std::span<const Unit> units,
                               std::span<const OperationCost> costs, const Scheme& scheme,
                               double parameter);

@@ -202,6 +202,17 @@ COLUMNS = {
         flow_seconds number s
         packet_seconds number s
         difference number fraction"""),
+    "memory.csv": _columns("""
+        policy text
+        stage count
+        weights_bytes number B
+        gradients_bytes number B
+        optimizer_bytes number B
+        gathered_bytes number B
+        activations_bytes number B
+        residuals_bytes number B
+        total_bytes number B
+        device_bytes number B"""),
     "rounds.csv": _columns("""
         policy text
         seed count

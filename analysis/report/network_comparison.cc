@@ -45,6 +45,17 @@ double BaselineRatio(const NetworkResult& network) {
   return policy == nullptr ? kUnknown : policy->step.communication / policy->step.compute;
 }
 
+// Returns MFU and HFU of the baseline's steps, as "41.2 (54.9)".
+std::string UtilisationCell(const Summary& summary) {
+  const PolicySummary* policy = FindPolicy(summary, summary.baseline);
+  if (policy == nullptr || !summary.flops) return "-";
+  const auto percent = [&](double flops) {
+    return 100 * summary.flops->Utilisation(flops, policy->step_seconds.mean);
+  };
+  return fmt::format("{:.1f} ({:.1f})", percent(summary.flops->model),
+                     percent(summary.flops->hardware));
+}
+
 double WellKnownRatio(const NetworkResult& network, const std::string& model) {
   for (const auto& [name, ratio] : network.well_known) {
     if (name == model) return ratio;
@@ -113,6 +124,12 @@ Table NetworksTable(const std::vector<NetworkResult>& networks) {
   add_row(own.baseline + ", compute : communication");
   for (const NetworkResult& network : networks) {
     table.rows.back().push_back(RatioCell(BaselineRatio(network)));
+  }
+  if (own.flops) {
+    add_row(own.baseline + ", MFU % (HFU %)");
+    for (const NetworkResult& network : networks) {
+      table.rows.back().push_back(UtilisationCell(network.summary));
+    }
   }
   const auto paused = [](const NetworkResult& network) {
     const PolicySummary* baseline = FindPolicy(network.summary, network.summary.baseline);

@@ -124,7 +124,7 @@ RunParts PartsOf(const RunDirectory& run, const Report& report) {
   for (const char* name :
        {"manifest.json", "summary.json", "networks.csv", StepRow::kFile, EvaluationRow::kFile,
         LayerRow::kFile, DecisionRow::kFile, LinkRow::kFile, NetworkRow::kFile, RoundRow::kFile,
-        TaskRow::kFile, ClientRow::kFile, DoctorRow::kFile, FidelityRow::kFile}) {
+        TaskRow::kFile, ClientRow::kFile, DoctorRow::kFile, FidelityRow::kFile, MemoryRow::kFile}) {
     if (std::filesystem::exists(run.path / name)) parts.files.emplace_back(name);
   }
   std::ranges::sort(parts.files);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include "base/error.h"
@@ -80,9 +81,79 @@ void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
   }
 }
 
+// Returns the place of a worker in its stage, or nothing where another stage has it.
+std::optional<size_t> PlaceIn(const fabric::ShardedStage& stage, int worker) {
+  if (stage.workers.empty()) return static_cast<size_t>(worker);
+  const auto found = std::ranges::find(stage.workers, worker);
+  if (found == stage.workers.end()) return std::nullopt;
+  return static_cast<size_t>(found - stage.workers.begin());
+}
+
+// Returns the same of a step of a divided model.
+TimeNs ShardedDeviceTime(const fabric::ShardedTraffic& step, int worker) {
+  TimeNs time = 0;
+  for (const fabric::ShardedStage& stage : step.stages) {
+    const std::optional<size_t> place = PlaceIn(stage, worker);
+    if (!place) continue;
+    const auto add = [&](const std::vector<TimeNs>& times, int64_t count) {
+      time += count * fabric::ByRank(times, static_cast<int>(*place), TimeNs{0});
+    };
+    for (const auto& chunk : stage.chunks) {
+      for (const fabric::ShardedSegment& segment : chunk) {
+        for (const auto* times : {&segment.forward, &segment.recompute, &segment.backward}) {
+          add(*times, step.passes);
+        }
+      }
+    }
+    for (const fabric::ShardedUnit& unit : stage.units) {
+      for (const auto* times : {&unit.unpack, &unit.pack, &unit.encode, &unit.between, &unit.sum}) {
+        add(*times, 1);
+      }
+    }
+    add(stage.update, 1);
+  }
+  return time;
+}
+
+// Scales the times of workers of a stage, which are one where all workers compute alike.
+void ScaleStage(const std::vector<DeviceScale>& scales, fabric::ShardedStage& stage) {
+  std::vector<int> members = stage.workers;
+  if (members.empty()) {
+    members.resize(scales.size());
+    std::iota(members.begin(), members.end(), 0);
+  }
+  const auto scale = [&](std::vector<TimeNs>& times, double DeviceScale::*part) {
+    if (times.empty()) return;
+    const double first = scales[static_cast<size_t>(members.front())].*part;
+    const bool alike = std::ranges::all_of(
+        members, [&](int worker) { return scales[static_cast<size_t>(worker)].*part == first; });
+    if (times.size() == 1 && !alike) times.resize(members.size(), times.front());
+    for (size_t i = 0; i < times.size(); ++i) {
+      times[i] = Scaled(times[i], scales[static_cast<size_t>(members[i])].*part);
+    }
+  };
+  for (auto& chunk : stage.chunks) {
+    for (fabric::ShardedSegment& segment : chunk) {
+      for (auto* times :
+           {&segment.forward, &segment.recompute, &segment.backward, &segment.weights}) {
+        scale(*times, &DeviceScale::compute);
+      }
+    }
+  }
+  for (fabric::ShardedUnit& unit : stage.units) {
+    scale(unit.unpack, &DeviceScale::compute);
+    scale(unit.pack, &DeviceScale::compute);
+    scale(unit.encode, &DeviceScale::encode);
+    scale(unit.between, &DeviceScale::encode);
+    scale(unit.sum, &DeviceScale::decode);
+  }
+  scale(stage.update, &DeviceScale::compute);
+}
+
 }  // namespace
 
 TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker) {
+  if (traffic.sharded) return ShardedDeviceTime(*traffic.sharded, worker);
   TimeNs time = traffic.deviceFree[worker];
   for (const fabric::BucketTraffic& bucket : traffic.buckets) {
     for (const fabric::CallTraffic& call : bucket.calls) {
@@ -97,11 +168,47 @@ fabric::StepTraffic ScaleDevices(const fabric::StepTraffic& traffic, const Encod
                                  const std::vector<DeviceScale>& scales) {
   CheckShape(traffic, encode);
   fabric::StepTraffic scaled = traffic;
+  if (scaled.sharded) {
+    for (fabric::ShardedStage& stage : scaled.sharded->stages) ScaleStage(scales, stage);
+    return scaled;
+  }
   for (int w = 0; w < traffic.workers; ++w) {
     ScaleEarly(encode, w, scales[w], scaled);
     ScaleLate(encode, w, scales[w], scaled);
   }
   return scaled;
+}
+
+fabric::StepTraffic WithoutStream(fabric::StepTraffic traffic, fabric::ShardedStream stream) {
+  using fabric::ShardedStream;
+  const auto free = [](std::vector<fabric::CollectiveSpec>& groups) {
+    for (fabric::CollectiveSpec& spec : groups) spec.times.assign(spec.bytes.size(), 0);
+  };
+  fabric::ShardedTraffic& step = *traffic.sharded;
+  for (fabric::ShardedStage& stage : step.stages) {
+    for (fabric::ShardedUnit& unit : stage.units) {
+      for (auto* groups : {&unit.gather, &unit.gatherAgain}) {
+        if (stream == ShardedStream::Gather) free(*groups);
+      }
+      for (auto* groups : {&unit.first, &unit.reduce}) {
+        if (stream == ShardedStream::Reduce) free(*groups);
+      }
+      if (stream == ShardedStream::Replica) free(unit.replicas);
+    }
+    for (auto& chunk : stage.chunks) {
+      for (fabric::ShardedSegment& segment : chunk) {
+        for (fabric::TensorSums& sums : segment.sums) {
+          if (stream == ShardedStream::Tensor) free(sums.sum);
+        }
+      }
+    }
+  }
+  if (stream == ShardedStream::Reduce) {
+    free(step.tied);
+    free(step.announcements);
+  }
+  if (stream == ShardedStream::Pipe) step.messageBytes = 0;
+  return traffic;
 }
 
 }  // namespace legacy

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "ns3-module/fabric/step/build-sharded.h"
 #include "ns3-module/fabric/step/step.h"
 
 namespace legacy {
@@ -27,5 +28,9 @@ TimeNs DeviceTime(const fabric::StepTraffic& traffic, int worker);
 // is rounded to the nanosecond. Throws Error where `encode` does not belong to `traffic`.
 fabric::StepTraffic ScaleDevices(const fabric::StepTraffic& traffic, const EncodeTimes& encode,
                                  const std::vector<DeviceScale>& scales);
+
+// Returns the step of a divided model in which what one of its streams carries takes no time. Its
+// messages between stages have no bytes, and keep their latency.
+fabric::StepTraffic WithoutStream(fabric::StepTraffic traffic, fabric::ShardedStream stream);
 
 }  // namespace legacy

@@ -18,9 +18,9 @@ double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0;
 }  // namespace
 
 const char* ToString(Bound bound) {
-  static constexpr const char* kNames[] = {"balanced",   "straggler", "codec",
-                                           "congestion", "latency",   "bandwidth",
-                                           "bytes",      "placement", "compute"};
+  static constexpr const char* kNames[] = {
+      "balanced",  "straggler", "codec",   "congestion", "latency", "bandwidth", "bytes",
+      "placement", "compute",   "gathers", "reductions", "copies",  "tensors",   "stages"};
   return kNames[static_cast<size_t>(bound)];
 }
 
@@ -68,8 +68,8 @@ std::string VerdictText(const Diagnosis& diagnosis) {
     return fmt::format("balanced: nothing that was tried saves {:.0f} % of {}", 100 * kNoticeable,
                        time);
   }
-  const std::string waits =
-      remedy.bound == Bound::kCongestion && !diagnosis.waits.empty() ? "; " + diagnosis.waits : "";
+  const bool says_waits = remedy.bound == Bound::kCongestion || diagnosis.by_streams;
+  const std::string waits = says_waits && !diagnosis.waits.empty() ? "; " + diagnosis.waits : "";
   return fmt::format("bound by {}: {} saves {:.1f} % of {}{}", ToString(remedy.bound),
                      remedy.change, 100 * remedy.gain, time, waits);
 }

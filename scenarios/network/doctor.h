@@ -34,7 +34,13 @@ enum class Bound : uint8_t {
   kBandwidth,
   kBytes,
   kPlacement,
-  kCompute
+  kCompute,
+  // What the device of a divided model waits for, stream by stream.
+  kGathers,
+  kReductions,
+  kCopies,
+  kTensors,
+  kStages
 };
 const char* ToString(Bound bound);  // "balanced", "straggler", ...
 
@@ -63,6 +69,7 @@ struct Diagnosis {
   std::string time_key = "step_seconds";  // the time's name in files
   size_t rounds = 0;                      // number of rounds that a time is of; 0: of no rounds
   std::string waits = {};                 // sentences about what was waited for; may be empty
+  bool by_streams = false;                // the waits are those of a divided model's streams
   Remedy as_it_is{.name = "none"};
   std::vector<Remedy> remedies = {};
 };

@@ -79,6 +79,7 @@ class Doctor {
       FindSlowest();
       TryWorkers();
       TryCodec();
+      if (step_.traffic->sharded) TryStreams(outcome.timing);
     }
     TryCongestion(outcome.timing);
     TryLinks(outcome.timing);
@@ -113,10 +114,7 @@ class Doctor {
   Outcome SimulateAsItIs();
 
   void TryDevices(Remedy remedy, const std::vector<DeviceScale>& scales) {
-    const fabric::StepTraffic changed = ScaleDevices(*step_.traffic, step_.encode, scales);
-    if (changed.Canonical() == step_.traffic->Canonical()) return;
-    remedy.total = SimulateStep(changed, network_, factory_).time;
-    diagnosis_.Add(std::move(remedy));
+    TryTraffic(std::move(remedy), ScaleDevices(*step_.traffic, step_.encode, scales));
   }
 
   void TryScale(Remedy remedy, const DeviceScale& scale) {
@@ -147,6 +145,9 @@ class Doctor {
   void FindSlowest();
   void TryWorkers();
   void TryCodec();
+  void TryStreams(const fabric::StepTiming& timing);
+  void TryGathers();
+  void TryTraffic(Remedy remedy, const fabric::StepTraffic& changed);
   void TryCongestion(const fabric::StepTiming& timing);
   void FindCongestion(const std::vector<RecordedFlow>& flows);
   void TryLinks(const fabric::StepTiming& timing);
@@ -200,6 +201,78 @@ void Doctor::TryCodec() {
   if (diagnosis_.remedies.size() < before + 2) return;  // one of the two equals the whole codec
   TryScale({Bound::kCodec, "codec", "encoding and decoding twice as fast"},
            {.encode = .5, .decode = .5});
+}
+
+// Simulates another step, unless it is the same.
+void Doctor::TryTraffic(Remedy remedy, const fabric::StepTraffic& changed) {
+  if (changed.Canonical() == step_.traffic->Canonical()) return;
+  remedy.total = SimulateStep(changed, network_, factory_).time;
+  diagnosis_.Add(std::move(remedy));
+}
+
+// Simulates each stream of a divided model as infinitely fast, and says for which part of the step
+// the devices waited for it.
+void Doctor::TryStreams(const fabric::StepTiming& timing) {
+  using fabric::ShardedStream;
+  struct Stream {
+    ShardedStream stream;
+    Bound bound;
+    const char* name;
+    const char* words;
+  };
+  static constexpr Stream kStreams[] = {
+      {ShardedStream::Gather, Bound::kGathers, "gathers", "gathers of weights"},
+      {ShardedStream::Reduce, Bound::kReductions, "reductions", "reductions of gradients"},
+      {ShardedStream::Replica, Bound::kCopies, "copies", "sums over copies of the model"},
+      {ShardedStream::Tensor, Bound::kTensors, "tensors", "sums of activations"},
+      {ShardedStream::Pipe, Bound::kStages, "stages", "messages between stages"}};
+  const auto percent = [&](const auto& part_of) {
+    double sum = 0;
+    for (const fabric::StepParts& parts : timing.parts) sum += static_cast<double>(part_of(parts));
+    return 100 * sum / static_cast<double>(timing.total) / static_cast<double>(timing.parts.size());
+  };
+  std::string exposed;
+  const auto say = [&](const std::string& what, double share) {
+    if (share >= 0.05)
+      exposed += fmt::format("{}{} for {:.1f} %", exposed.empty() ? "" : ", ", what, share);
+  };
+  for (const Stream& one : kStreams) {
+    say(one.words, percent([&](const fabric::StepParts& parts) {
+          return parts.exposed[static_cast<size_t>(one.stream)];
+        }));
+    TryTraffic({one.bound, one.name, fmt::format("{} that take no time", one.words)},
+               WithoutStream(*step_.traffic, one.stream));
+  }
+  say("the schedule of stages",
+      percent([](const fabric::StepParts& parts) { return parts.scheduled; }));
+  if (!exposed.empty()) {
+    diagnosis_.by_streams = true;
+    diagnosis_.waits +=
+        (diagnosis_.waits.empty() ? "" : "; ") + ("devices wait for " + exposed) + " of the step";
+  }
+  TryGathers();
+}
+
+// Tries what an option of the sharding would change about gathers alone.
+void Doctor::TryGathers() {
+  const fabric::ShardedTraffic& step = *step_.traffic->sharded;
+  if (step.gathers != fabric::GatherTime::EachUse) return;
+  fabric::StepTraffic kept = *step_.traffic;
+  bool gathers = false;
+  for (fabric::ShardedStage& stage : kept.sharded->stages) {
+    for (fabric::ShardedUnit& unit : stage.units) {
+      gathers = gathers || !unit.gather.empty();
+      unit.kept = true;
+    }
+  }
+  if (!gathers) return;
+  TryTraffic({Bound::kGathers, "reshard-off", "weights kept for the backward pass (--reshard=off)"},
+             kept);
+  fabric::StepTraffic ahead = *step_.traffic;
+  const int units = ++ahead.sharded->prefetch;
+  TryTraffic({Bound::kGathers, "prefetch",
+              fmt::format("another unit gathered ahead (--prefetch={})", units)},
+             ahead);
 }
 
 // Simulates the network without changes, and finds which flows waited because of pauses.

@@ -188,6 +188,7 @@ class Divider {
     const double whole = operation.forward_flops;
     operation.forward_flops /= parts_;
     operation.weight_bytes /= parts_;
+    operation.masks /= parts_;
     if (operation.products.empty() || operation.cut == TensorCut::kHeads || whole == 0) {
       operation.forward_bytes /= parts_;
       return;

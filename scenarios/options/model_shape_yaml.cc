@@ -130,6 +130,8 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
     given.bytes = Amount(value, key);
   } else if (key == "weight_bytes") {
     given.weight_bytes = NumberOf(value, key);
+  } else if (key == "masks") {
+    given.cost.masks = Amount(value, key);
   } else if (key == "product") {
     given.product = ProductOf(value);
   } else if (key == "heads") {
@@ -150,8 +152,9 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
     });
   } else {
     throw Error::Refusal("unknown key '" + key +
-                         "'; allowed: kind, multiply_adds, bytes, weight_bytes, product, heads, "
-                         "kv_heads, head_size, value_size, experts, used, tensor, parameters");
+                         "'; allowed: kind, multiply_adds, bytes, weight_bytes, masks, product, "
+                         "heads, kv_heads, head_size, value_size, experts, used, tensor, "
+                         "parameters");
   }
 }
 

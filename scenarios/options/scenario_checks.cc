@@ -232,10 +232,10 @@ void CheckShards(const Scenario& s) {
     throw Error("network.sync", s.sync.text(),
                 "barrier with " + division + ", as each worker owns a part of every sum");
   }
-  if (s.doctor != "off" || !s.trace_steps.empty()) {
+  if (!s.trace_steps.empty()) {
     throw Error::Refusal(
-        "network.doctor, network.trace_steps: a step of a divided model has no buckets that they "
-        "could show; its parts are in steps.csv");
+        "network.trace_steps: a step of a divided model has no buckets that a trace could show; "
+        "its parts are in steps.csv");
   }
   if (options.collectives != CollectiveTimes::kTogether && !s.background.text().empty() &&
       s.background.text() != Scenario().background.text()) {

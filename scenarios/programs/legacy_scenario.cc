@@ -9,6 +9,7 @@
 #include "scenarios/options/default_run.h"
 #include "scenarios/options/presets.h"
 #include "scenarios/programs/command_line.h"
+#include "scenarios/programs/plan_command.h"
 #include "scenarios/run/run_report.h"
 #include "scenarios/run/workers/comparison.h"
 #include "scenarios/training/processes.h"
@@ -27,12 +28,16 @@ int Main(int argc, char** argv) {
     throw legacy::Error("advise: this program was built without studies (LEGACY_STUDIES=OFF)");
 #endif
   }
+  if (argc > 1 && std::strcmp(argv[1], "plan") == 0) {
+    return legacy::PlanCommand(argc - 1, argv + 1, legacy::CatchStop());
+  }
   const legacy::CommandLine line = legacy::ParseCommandLine(
       argc, argv, "legacy-scenario",
       "Trains a model with compressed gradients, times the encoded bytes on a simulated network, "
       "and compares methods by simulated time to a target. With --layers it trains "
       "nothing and gives bytes and times of a model; legacy-scenario advise says whether to "
-      "compress, and with which method (advise --help).",
+      "compress, and with which method (advise --help), and plan how to divide a shape (plan "
+      "--help).",
       std::nullopt, legacy::DefaultRun());
   if (line.exit) return *line.exit;
   legacy::ValidateScenario(line.scenario);

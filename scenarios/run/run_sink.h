@@ -23,6 +23,8 @@ class RunSink {
   virtual void Write(const analysis::DecisionRow& /*row*/) {}
   virtual void Write(const analysis::LinkRow& /*row*/) {}
   virtual void Write(const analysis::NetworkRow& /*row*/) {}
+  // Rows that only runs of shapes have, before all others.
+  virtual void Write(const analysis::MemoryRow& /*row*/) {}
   // Rows that only federated runs have.
   virtual void Write(const analysis::RoundRow& /*row*/) {}
   virtual void Write(const analysis::ClientRow& /*row*/) {}
@@ -62,6 +64,10 @@ class DirectorySink : public RunSink {
   void Write(const analysis::DecisionRow& row) override { decisions_.Write(row); }
   void Write(const analysis::LinkRow& row) override { links_.Write(row); }
   void Write(const analysis::NetworkRow& row) override { network_.Write(row); }
+  void Write(const analysis::MemoryRow& row) override {
+    if (!memory_) memory_.emplace(directory_);
+    memory_->Write(row);
+  }
   void Write(const analysis::RoundRow& row) override { rounds_->Write(row); }
   void Write(const analysis::ClientRow& row) override { clients_->Write(row); }
   void Write(const analysis::TaskRow& row) override { tasks_->Write(row); }
@@ -80,6 +86,7 @@ class DirectorySink : public RunSink {
   analysis::DecisionWriter decisions_;
   analysis::LinkWriter links_;
   analysis::NetworkWriter network_;
+  std::optional<analysis::MemoryWriter> memory_;
   std::optional<analysis::RoundWriter> rounds_;
   std::optional<analysis::ClientWriter> clients_;
   std::optional<analysis::TaskWriter> tasks_;

@@ -19,6 +19,7 @@
 #include "scenarios/run/manifest.h"
 #include "scenarios/run/open_run.h"
 #include "scenarios/run/progress.h"
+#include "scenarios/run/shape_ranks.h"
 #include "scenarios/run/well_known.h"
 
 namespace legacy {
@@ -69,6 +70,7 @@ class FurtherPlaces {
       manifest["network"] = network.name;
       manifest["fidelity"] = network.scenario.fidelity.text();
       manifest["configuration"]["network"] = ScenarioDocument(network.scenario).at("network");
+      DescribeFlops(network.scenario, manifest);
       analysis::WriteManifest(path, manifest);
     }
   }
@@ -236,6 +238,7 @@ class TimedContent : public RunContent {
   const Scenario& scenario() const override { return chosen_.scenario; }
   nlohmann::json Manifest() const override {
     nlohmann::json manifest = run_.Manifest(program_, command_line_);
+    DescribeFlops(chosen_.scenario, manifest);
     if (further_.size() > 0) manifest["networks"] = further_.Document(chosen_.scenario);
     if (chosen_.samples > 0) {
       manifest["auto_fidelity"] = {{"samples", chosen_.samples}, {"different", chosen_.different}};
@@ -256,8 +259,8 @@ class TimedContent : public RunContent {
       further_.RequirePackets();
     }
     result.note = run_.Note();
-    if (const std::string sample = run_.Timing().SampleText(); !sample.empty()) {
-      result.note += (result.note.empty() ? "" : "\n") + sample;
+    for (const std::string& text : {run_.Timing().SampleText(), memory_}) {
+      if (!text.empty()) result.note += (result.note.empty() ? "" : "\n") + text;
     }
   }
 
@@ -270,6 +273,7 @@ class TimedContent : public RunContent {
   FurtherPlaces further_;
   std::optional<DirectorySink> sink_;
   std::vector<TimedNetwork> timed_networks_;
+  std::string memory_;  // of the ranks of a shape, for people
   RunPlace place_;
 };
 
@@ -306,6 +310,7 @@ void TimedContent::Open(OpenRun& open, analysis::Manifest& manifest) {
   timed_networks_ = {{&timing, &*sink_}};
   further_.AddTo(timed_networks_);
   place_ = {directory, &open.checkpoints(), from};
+  memory_ = WriteMemory(chosen_.scenario, timed_networks_, from != nullptr);
   if (!from) return;
   run_.Load(*from, timed_networks_);
   const Scenario begun =

@@ -342,6 +342,7 @@ TEST(ResultsFormat, TheDocumentListsEveryColumn) {
   ExpectDescribed<LinkRow>(text.str());
   ExpectDescribed<NetworkRow>(text.str());
   ExpectDescribed<DoctorRow>(text.str());
+  ExpectDescribed<MemoryRow>(text.str());
   ExpectInTable<RoundRow>(text.str());
   ExpectInTable<TaskRow>(text.str());
   ExpectInTable<ClientRow>(text.str());

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "trainer/clock/sharded_clock.h"
 
 namespace legacy {
 namespace {
@@ -22,7 +23,8 @@ TimeNs MeanNs(const std::vector<TimeNs>& values) {
 
 bool IsProduct(const OperationCost& operation) { return operation.forward_flops > 0; }
 
-// Returns whether each operation of the forward pass runs again in the backward pass.
+}  // namespace
+
 std::vector<bool> ComputedAgain(std::span<const OperationCost> operations, RecomputeRule rule) {
   std::vector<bool> again;
   int block = kNoBlock, products = 0;
@@ -49,6 +51,8 @@ std::vector<bool> ComputedAgain(std::span<const OperationCost> operations, Recom
   }
   return again;
 }
+
+namespace {
 
 // Returns the operations with each chain of those that only move bytes as one, which takes as long
 // as the one that moves most: the others work on what it has on the chip.

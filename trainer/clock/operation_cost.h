@@ -66,6 +66,7 @@ struct OperationCost {
   // (`dispatch`), and back after it (`combine`).
   double dispatch = 0;
   double combine = 0;
+  double masks = 0;  // bytes of dropout's masks, which the backward pass of one sample needs
 };
 
 }  // namespace legacy

@@ -155,25 +155,34 @@ TransferOptions InData(const ParallelLayout& layout, TransferOptions transfers) 
   return transfers;
 }
 
+std::vector<UnitOfModel> UnitsOfStage(const ShardingOptions& options, int workers,
+                                      std::span<const OperationCost> operations,
+                                      std::span<const Unit> layers, int stage,
+                                      std::span<const OperationRange> chunks,
+                                      std::vector<std::vector<int>>* unit_of) {
+  std::vector<UnitOfModel> units;
+  for (const auto& [first, last] : chunks) {
+    ShardedModel part = CutModel(options, workers, operations.subspan(first, last - first), layers);
+    const auto before = static_cast<int>(units.size());
+    for (int& unit : part.unit_of_operation) unit += before;
+    if (unit_of) unit_of->push_back(std::move(part.unit_of_operation));
+    std::ranges::move(part.units, std::back_inserter(units));
+  }
+  const std::optional<int> tied = TiedLayer(operations);
+  if (tied && stage > 0 && stage + 1 == options.layout.pipeline) {
+    units.back().layers.push_back(*tied);
+    units.back().elements += layers[static_cast<size_t>(*tied)].numel;
+  }
+  return units;
+}
+
 Clock::Stage Clock::CutStage(const StepWork& work, int number,
                              std::vector<OperationRange> chunks) const {
   Stage stage;
   stage.number = number;
   stage.chunks = std::move(chunks);
-  for (const auto& [first, last] : stage.chunks) {
-    ShardedModel part = CutModel(sharding_, work.workers,
-                                 std::span(operations_).subspan(first, last - first), layers_);
-    const auto before = static_cast<int>(stage.model.units.size());
-    for (int& unit : part.unit_of_operation) unit += before;
-    stage.unit_of.push_back(std::move(part.unit_of_operation));
-    std::ranges::move(part.units, std::back_inserter(stage.model.units));
-  }
-  // The last stage has a copy of what its head shares with the first one.
-  const std::optional<int> tied = TiedLayer(operations_);
-  if (tied && number > 0 && number + 1 == sharding_.layout.pipeline) {
-    stage.model.units.back().layers.push_back(*tied);
-    stage.model.units.back().elements += layers_[static_cast<size_t>(*tied)].numel;
-  }
+  stage.model.units = UnitsOfStage(sharding_, work.workers, operations_, layers_, number,
+                                   stage.chunks, &stage.unit_of);
   return stage;
 }
 

@@ -294,8 +294,8 @@ Profile Faster(Profile profile, double device_speed, double codec_speed) {
 Profile ParseProfile(const std::string& json, const std::string& where) {
   const Json document = ParseOrderedJson(json, where);
   const Section root(document, where);
-  root.AllowOnly({"name", "source", "launches", "launch_seconds", "operations", "device",
-                  "derived_kernels", "kernels"});
+  root.AllowOnly({"name", "source", "launches", "memory_bytes", "launch_seconds", "operations",
+                  "device", "derived_kernels", "kernels"});
   Profile profile;
   profile.name = root.Text("name");
   profile.source = root.Text("source");
@@ -303,6 +303,7 @@ Profile ParseProfile(const std::string& json, const std::string& where) {
   if (root.Has("launches")) {
     profile.launches = ParseLaunches(root.Text("launches"), where + ": launches");
   }
+  if (root.Has("memory_bytes")) profile.memory_bytes = root.Number("memory_bytes", false);
   profile.launch_seconds = root.Number("launch_seconds", true);
   if (root.Has("device") && root.Has("operations")) {
     throw Error::Refusal(where + ": has both 'device' and 'operations'; allowed: one of them");
@@ -326,6 +327,7 @@ std::string FormatProfile(const Profile& profile) {
   json["name"] = profile.name;
   json["source"] = profile.source;
   json["launches"] = kLaunchesTexts[static_cast<size_t>(profile.launches)];
+  if (profile.memory_bytes > 0) json["memory_bytes"] = profile.memory_bytes;
   json["launch_seconds"] = profile.launch_seconds;
   for (const auto& [kind, rate] : profile.operations) {
     Json& operation = json["operations"][kind];

@@ -5,6 +5,7 @@
 //    "source": "datasheet (...)",   or "measured (machine; command; date)", "published (...)",
 //                                              "assumption (...)"
 //    "launches": "fused",                               or "per-layer"; may be left out: fused
+//    "memory_bytes": 8e10,                              of the device; may be left out
 //    "launch_seconds": 5e-6,                            floor of every operation of the model
 //    "operations": {"conv": {"flops_per_second": 9e13, "bytes_per_second": 1.2e12,
 //                            "half_flops_per_second": 1.8e14}, ...},    bf16, fp16; may be left out
@@ -65,6 +66,7 @@ struct Profile {
   std::string name;
   std::string source;
   double launch_seconds = 0;
+  double memory_bytes = 0;  // 0: not known
   Launches launches = Launches::kFused;
   std::map<std::string, OperationRate> operations;  // empty where there is a device
   std::optional<Device> device = {};

@@ -1,6 +1,7 @@
 // How the clock prices a step of a divided model, stage by stage. Internal to the clock.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "trainer/clock/clock.h"
@@ -16,6 +17,17 @@ struct Clock::Stage {
   std::vector<double> factors;            // slow-downs of its ranks; empty: none
   fabric::ShardedStage* traffic = nullptr;
 };
+
+// Returns whether each operation of the forward pass runs again in the backward pass.
+std::vector<bool> ComputedAgain(std::span<const OperationCost> operations, RecomputeRule rule);
+
+// Returns the units of all chunks of a stage. The last stage has a copy of what its head shares
+// with the first one. `unit_of` gets the unit of each operation of each chunk, unless it is null.
+std::vector<UnitOfModel> UnitsOfStage(const ShardingOptions& options, int workers,
+                                      std::span<const OperationCost> operations,
+                                      std::span<const Unit> layers, int stage,
+                                      std::span<const OperationRange> chunks,
+                                      std::vector<std::vector<int>>* unit_of = nullptr);
 
 // Returns the options of collectives whose members are the same part of each model: those of a node
 // are fewer.

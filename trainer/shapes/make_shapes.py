@@ -601,9 +601,11 @@ class Tokens:
                 count *= size
             self.elements += times * count
 
-    def moved(self, numbers, parameters=(), tensor=""):
-        """An operation that reads and writes that many numbers for a token."""
-        self.add("elementwise", [f"bytes: {FLOAT * numbers}"], parameters, tensor=tensor)
+    def moved(self, numbers, parameters=(), tensor="", masks=0):
+        """An operation that reads and writes that many numbers for a token, and keeps masks of
+        dropout."""
+        fields = [f"bytes: {FLOAT * numbers}"] + ([f"masks: {masks}"] if masks else [])
+        self.add("elementwise", fields, parameters, tensor=tensor)
 
     def loss(self, words):
         """The softmax of that many words for a token, and the loss."""
@@ -648,25 +650,28 @@ class Tokens:
         return "\n".join(lines + self.lines) + "\n"
 
 
-def normed_blocks(net, prefix, names, layers, width, heads, inner):
+def normed_blocks(net, prefix, names, layers, width, heads, inner, dropout=False):
     """Blocks that normalise before attention and before the feed-forward net, with biases and GELU;
-    `names` are those of the two norms and of the two products after each."""
+    `names` are those of the two norms and of the two products after each. Sums with `dropout` keep
+    its masks; its time is left out."""
+    masks = width if dropout else 0
     norm1, qkv, project, norm2, widen, narrow = names
     net.begin(layers, prefix)
     net.norm(norm1, width, True)
     net.linear(qkv, width, 3 * width, True, "columns")
     net.attention(heads, heads, width // heads)
     net.linear(project, width, width, True, "rows")
-    net.moved(3 * width)
+    net.moved(3 * width, masks=masks)
     net.norm(norm2, width, True)
     net.linear(widen, width, inner, True, "columns")
     net.moved(2 * inner, tensor="numbers")
     net.linear(narrow, inner, width, True, "rows")
-    net.moved(3 * width)
+    net.moved(3 * width, masks=masks)
     net.end()
 
 
-def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, note="", inner=0):
+def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, note="", inner=0,
+        dropout=True):
     """Blocks of GPT-2: biases everywhere, GELU, head tied to the table of words."""
     net = Tokens(name, title, source, tokens, note or
                  "tied: the gradient of wte is complete at the very end of the backward pass")
@@ -675,7 +680,7 @@ def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, not
     net.moved(3 * width, tables, "words")
     normed_blocks(net, "transformer.h.",
                   ["ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"], layers,
-                  width, heads, inner or 4 * width)
+                  width, heads, inner or 4 * width, dropout)
     net.norm("transformer.ln_f", width, True)
     net.shared_linear(width, words)
     net.loss(words)
@@ -873,7 +878,7 @@ def mpt(name, layers, width, heads):
     have biases."""
     return gpt(name, f"MPT {name[4:].upper()}",
                "MosaicML: llm-foundry, scripts/train/benchmarking, 2023", layers, width, heads,
-               50368, 2048, 2048)
+               50368, 2048, 2048, dropout=False)
 
 
 def ncf():
@@ -981,10 +986,11 @@ def published():
             gpt("sdp-18b", "GPT of SDP4Bit, 18 billion parameters", SDP4BIT, 40, 6144, 48, 50304,
                 2048, 2048),
             gpt("bloom-72x14336", "BLOOM of 72 layers of 14336", BLOOM, 72, 14336, 64, 250680, 2048,
-                2048),
+                2048, dropout=False),
             gpt("bloom-78x13824", "BLOOM of 78 layers of 13824", BLOOM, 78, 13824, 96, 250680, 2048,
-                2048),
-            gpt("bloom-176b", "BLOOM 176B", BLOOM, 70, 14336, 112, 250880, 2048),
+                2048, dropout=False),
+            gpt("bloom-176b", "BLOOM 176B", BLOOM, 70, 14336, 112, 250880, 2048,
+                dropout=False),
             llama("nt-1.34b", "Llama of nanotron, 1.34 billion parameters", NANOTRON, 16, 2048, 32,
                   32, 8192, 131072, 4096, tied=True),
             llama("nt-3.57b", "Llama of nanotron, 3.57 billion parameters", NANOTRON, 28, 3072, 32,

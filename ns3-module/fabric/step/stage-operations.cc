@@ -168,6 +168,10 @@ int StageOperations::AppendToPlan(const CollectiveGroups& groups)
     for (const CollectiveSpec& group : groups)
     {
         CollectiveSpec& spec = m_result.plan.collectives.emplace_back(group);
+        if (m_alone)
+        {
+            spec.times.clear();
+        }
         for (size_t i = 0; m_alone && i < spec.bytes.size(); ++i)
         {
             spec.times.push_back(TimesOf(groups)[spec.members.empty() ? i : spec.members[i]]);
@@ -182,6 +186,7 @@ int StageOperations::AppendAmongStages(const CollectiveGroups& groups)
     const int first = static_cast<int>(m_result.plan.collectives.size());
     CollectiveSpec& spec = m_result.plan.collectives.emplace_back(groups.front());
     spec.members.clear();
+    spec.times.clear();
     for (int stage = 0; stage < static_cast<int>(m_traffic.sharded->stages.size()); ++stage)
     {
         if (TakesPart(stage, groups))

@@ -56,6 +56,7 @@ void WriteExample(const fs::path& folder) {
   WriteTable<NetworkRow>(run);
   WriteTable<DoctorRow>(run);
   WriteTable<FidelityRow>(run);
+  WriteTable<MemoryRow>(run);
   WriteTable<RoundRow>(run);
   WriteTable<TaskRow>(run);
   WriteTable<ClientRow>(run);
