@@ -193,9 +193,12 @@ double CostEstimate::OpeningSeconds(const Messages& messages) const {
 void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   const double runs = static_cast<double>(different) * RunsOf(network_.request.transport);
   double opening = 0;
+  std::map<fabric::CollectiveAlgorithm, Path> paths;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
     const Messages messages = MessagesOf(spec);
-    Add(messages, MeanPath(spec.algorithm), runs * static_cast<double>(times));
+    const auto [path, added] = paths.try_emplace(spec.algorithm);
+    if (added) path->second = MeanPath(spec.algorithm);
+    Add(messages, path->second, runs * static_cast<double>(times));
     opening = std::max(opening, OpeningSeconds(messages));
   });
   beyond_ += opening * static_cast<double>(different);

@@ -153,6 +153,25 @@ void Unfold(const StepTraffic& traffic, StepTiming& timing)
     }
 }
 
+/// Returns what the step of a list takes at the workers and links of another form, which has the
+/// same text.
+StepTiming Elsewhere(const StepTiming& timing, const GroupsForm& from, const GroupsForm& to)
+{
+    StepTiming moved;
+    moved.counters = timing.counters;
+    moved.links.resize(timing.links.size());
+    for (size_t i = 0; i < from.links.size(); ++i)
+    {
+        moved.links[to.links[i]] = timing.links[from.links[i]];
+    }
+    moved.finish.assign(timing.finish.size(), 0); // of workers that take no part
+    for (size_t i = 0; i < from.workers.size(); ++i)
+    {
+        moved.finish[to.workers[i]] = timing.finish[from.workers[i]];
+    }
+    return moved;
+}
+
 } // namespace
 
 PlanTiming TimeWithoutNetwork(const StepPlan& plan)
@@ -165,10 +184,13 @@ PlanTiming TimeWithoutNetwork(const StepPlan& plan)
 void AloneSteps::Forget()
 {
     m_alone.clear();
+    m_alike.clear();
 }
 
-const StepTiming&
-AloneSteps::TimeAlone(const CollectiveGroups& groups, int workers, const TimeStep& time)
+const StepTiming& AloneSteps::TimeAlone(const CollectiveGroups& groups,
+                                        int workers,
+                                        const TimeStep& time,
+                                        const EngineRequest* network)
 {
     std::string key;
     for (const CollectiveSpec& spec : groups)
@@ -178,13 +200,49 @@ AloneSteps::TimeAlone(const CollectiveGroups& groups, int workers, const TimeSte
     const auto [entry, added] = m_alone.try_emplace(key);
     if (added)
     {
-        entry->second = time(OnlyCollectives(groups, workers));
+        entry->second = TimeOrFind(groups, workers, time, network, &entry->second);
     }
     return entry->second;
 }
 
+/// Returns the timing of a list from that of one that runs alike, or from a simulation. `timing` is
+/// where it will be kept.
+StepTiming AloneSteps::TimeOrFind(const CollectiveGroups& groups,
+                                  int workers,
+                                  const TimeStep& time,
+                                  const EngineRequest* network,
+                                  const StepTiming* timing)
+{
+    const std::optional<std::string> calls =
+        network ? CallsOf(groups, MembersOf(groups)) : std::nullopt;
+    if (!calls)
+    {
+        return time(OnlyCollectives(groups, workers));
+    }
+    std::vector<AlikeGroups>& others = m_alike[*calls];
+    AlikeGroups own{groups, std::nullopt, timing};
+    if (!others.empty())
+    {
+        own.form = FormOf(groups, *calls, *network);
+    }
+    for (AlikeGroups& other : others)
+    {
+        if (own.form && !other.form)
+        {
+            other.form = FormOf(other.groups, *calls, *network);
+        }
+        if (own.form && other.form && own.form->text == other.form->text)
+        {
+            return Elsewhere(*other.timing, *other.form, *own.form);
+        }
+    }
+    others.push_back(std::move(own));
+    return time(OnlyCollectives(groups, workers));
+}
+
 /// Times all collectives and messages of a step.
-AloneSteps::Timed AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep& time)
+AloneSteps::Timed
+AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep& time, const EngineRequest* network)
 {
     Timed timed;
     ForEachGroups(*traffic.sharded,
@@ -192,7 +250,8 @@ AloneSteps::Timed AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep
                   {
                       if (!groups.empty())
                       {
-                          const StepTiming& timing = TimeAlone(groups, traffic.workers, time);
+                          const StepTiming& timing =
+                              TimeAlone(groups, traffic.workers, time, network);
                           timed.collectives[&groups] = &timing;
                           timed.times.collectives[&groups] = timing.finish;
                       }
@@ -209,7 +268,7 @@ AloneSteps::Timed AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep
             {
                 continue;
             }
-            const StepTiming& timing = TimeAlone(sent, traffic.workers, time);
+            const StepTiming& timing = TimeAlone(sent, traffic.workers, time, network);
             timed.messages[s][direction] = &timing;
             for (const CollectiveSpec& message : sent)
             {
@@ -221,10 +280,11 @@ AloneSteps::Timed AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep
     return timed;
 }
 
-StepTiming AloneSteps::Time(const StepTraffic& traffic, const TimeStep& time)
+StepTiming
+AloneSteps::Time(const StepTraffic& traffic, const TimeStep& time, const EngineRequest* network)
 {
     CheckSharded(traffic);
-    const Timed timed = TimeAll(traffic, time);
+    const Timed timed = TimeAll(traffic, time, network);
     const ShardedPlan built = BuildSharded(traffic, &timed.times);
     StepTiming timing = ShardedTimingOf(built.plan, TimeWithoutNetwork(built.plan));
     if (timed.times.folded)

@@ -373,10 +373,7 @@ void ForEachUse(const StepTraffic& traffic,
     const auto stages = static_cast<int>(traffic.sharded->stages.size());
     AloneTimes none; // how often a list is used does not depend on times
     none.folded = true;
-    none.messages.assign(stages, {{{0}, {0}}});
-    ForEachGroups(*traffic.sharded,
-                  [&](const CollectiveGroups& groups)
-                  { none.collectives[&groups].assign(traffic.workers, 0); });
+    none.counts = true;
     const ShardedPlan plan = BuildSharded(traffic, &none);
     ForEachGroups(*traffic.sharded,
                   [&](const CollectiveGroups& groups)

@@ -27,6 +27,9 @@ struct AloneTimes
     /// True: all workers of a stage compute equally long, so that the plan has one rank for each
     /// stage. What travels then ends for all of them when it ends for the last one.
     bool folded = false;
+    /// True: how often what travels is all that is asked for, so that there are no times, and the
+    /// plan has no operations.
+    bool counts = false;
 };
 
 /// A ShardedPlan is such a plan, and how often it runs what.

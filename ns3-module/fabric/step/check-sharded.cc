@@ -5,7 +5,6 @@
 #include "fabric/engine/check-range.h"
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 #include <set>
 
@@ -190,24 +189,27 @@ std::vector<int> GroupsOf(const CollectiveGroups& groups,
                           bool some,
                           const std::string& what)
 {
-    std::map<int, int> group;
+    constexpr int kElsewhere = -2;
+    std::vector<int> group; // by worker
     for (int worker : workers)
     {
+        group.resize(std::max(group.size(), static_cast<size_t>(worker) + 1), kElsewhere);
         group[worker] = kNoGroup;
     }
     const auto add = [&](int worker, int number)
     {
-        const auto found = group.find(worker);
-        if (found == group.end() ? !some : found->second != kNoGroup)
+        const bool here =
+            worker >= 0 && worker < static_cast<int>(group.size()) && group[worker] != kElsewhere;
+        if (here ? group[worker] != kNoGroup : !some)
         {
             throw Error("sharded step: " + what,
                         "worker " + std::to_string(worker) + " in group " + std::to_string(number),
                         "workers " + std::to_string(workers.front()) + " to " +
                             std::to_string(workers.back()) + ", each once");
         }
-        if (found != group.end())
+        if (here)
         {
-            found->second = number;
+            group[worker] = number;
         }
     };
     for (size_t g = 0; g < groups.size(); ++g)

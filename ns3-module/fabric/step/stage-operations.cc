@@ -32,6 +32,7 @@ StageOperations::StageOperations(const StepTraffic& traffic,
     : m_traffic(traffic),
       m_stage(stage),
       m_alone(alone),
+      m_counts(alone && alone->counts),
       m_folded(alone && alone->folded),
       m_workers(WorkersOf(traffic, stage)),
       m_result(result),
@@ -52,6 +53,11 @@ int StageOperations::AddSegment(std::string name,
                                 const std::vector<TimeNs>& duration,
                                 std::vector<int> after)
 {
+    if (m_counts)
+    {
+        m_awaited.clear();
+        return m_computed = Count();
+    }
     StepOperation segment;
     segment.name = std::move(name);
     segment.stream = static_cast<int>(ShardedStream::Compute);
@@ -74,11 +80,15 @@ int StageOperations::AddCollective(ShardedStream stream,
                                    int times)
 {
     m_result.collectives[&groups] += times;
+    if (m_counts)
+    {
+        return Count();
+    }
     StepOperation operation = Carried(stream, std::move(name), std::move(after));
     if (m_folded)
     {
         operation.kind = OperationKind::Transfer;
-        operation.duration = {times * LongestOf(groups, m_workers)};
+        operation.duration = {times * LongestHere(groups)};
     }
     else
     {
@@ -98,7 +108,14 @@ int StageOperations::AddLast(const char* what, const CollectiveGroups& groups, i
     if (added)
     {
         ++m_result.collectives[&groups];
-        first = m_folded ? AppendAmongStages(groups) : AppendToPlan(groups);
+        if (!m_counts)
+        {
+            first = m_folded ? AppendAmongStages(groups) : AppendToPlan(groups);
+        }
+    }
+    if (m_counts)
+    {
+        return Count();
     }
     StepOperation operation = Carried(ShardedStream::Reduce, what, After({after}));
     operation.collective =
@@ -158,6 +175,17 @@ TimeNs StageOperations::LongestOf(const CollectiveGroups& groups,
         longest = std::max(longest, TimesOf(groups)[worker]);
     }
     return longest;
+}
+
+/// Returns the same of the workers of the stage, which is found once.
+TimeNs StageOperations::LongestHere(const CollectiveGroups& groups)
+{
+    const auto [entry, added] = m_longest.try_emplace(&groups, 0);
+    if (added)
+    {
+        entry->second = LongestOf(groups, m_workers);
+    }
+    return entry->second;
 }
 
 /// Adds the collectives of a list to the plan, with the times that they take alone if these are
@@ -236,7 +264,7 @@ StageOperations::Message(OperationKind kind, int other, int sender, int directio
 void StageOperations::Receive(const PipelineStep& step, MessageDirection direction)
 {
     const int from = PartOf(step) + (direction == kToNext ? -1 : 1);
-    if (IsPart(from))
+    if (IsPart(from) && !m_counts)
     {
         m_awaited.push_back(Add(Message(OperationKind::Receive, from, from, direction)));
     }
@@ -246,6 +274,11 @@ void StageOperations::Send(const PipelineStep& step, MessageDirection direction)
 {
     const int to = PartOf(step) + (direction == kToNext ? 1 : -1);
     if (!IsPart(to))
+    {
+        return;
+    }
+    ++m_result.messages[m_stage][direction];
+    if (m_counts)
     {
         return;
     }
@@ -262,7 +295,6 @@ void StageOperations::Send(const PipelineStep& step, MessageDirection direction)
             send.duration = {*std::max_element(times.begin(), times.end())};
         }
     }
-    ++m_result.messages[m_stage][direction];
     Add(std::move(send));
 }
 

@@ -74,12 +74,19 @@ class StageOperations
 
   private:
     int Add(StepOperation operation);
+    /// Returns the number of the next operation, which is only counted.
+    int Count()
+    {
+        return m_counted++;
+    }
+
     StepOperation Carried(ShardedStream stream, std::string name, std::vector<int> after);
     std::vector<int>
     InGroups(const CollectiveGroups& groups, int first, const std::string& name) const;
     bool TakesPart(int stage, const CollectiveGroups& groups) const;
     const std::vector<TimeNs>& TimesOf(const CollectiveGroups& groups) const;
     TimeNs LongestOf(const CollectiveGroups& groups, const std::vector<int>& workers) const;
+    TimeNs LongestHere(const CollectiveGroups& groups);
     int AppendToPlan(const CollectiveGroups& groups);
     int AppendAmongStages(const CollectiveGroups& groups);
     int PartOf(const PipelineStep& step) const;
@@ -89,10 +96,13 @@ class StageOperations
     const StepTraffic& m_traffic;
     const int m_stage;
     const AloneTimes* m_alone;
+    const bool m_counts; ///< operations are counted, and not made
     const bool m_folded;
     const std::vector<int> m_workers;
     ShardedPlan& m_result;
     std::map<const CollectiveGroups*, int>& m_first;
+    std::map<const CollectiveGroups*, TimeNs> m_longest; ///< LongestOf the stage's workers
+    int m_counted = 0;
     int m_computed = kNoOperation;
     std::vector<int> m_awaited;  ///< what the next segment waits for
     std::map<int, int> m_issued; ///< by communicator

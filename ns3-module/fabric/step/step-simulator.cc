@@ -78,13 +78,18 @@ StepTiming StepSimulator::RunAlone(const Engine& engine,
         throw Error("step: collectives that are timed alone cannot share links with background");
     }
     // Times that were drawn in one step, or that a time has changed, do not hold in the next one.
-    if (!m_memoise || engine.Random() || engine.DependsOnTime())
+    const bool same = m_memoise && !engine.Random() && !engine.DependsOnTime();
+    if (!same)
     {
         m_alone->Forget();
     }
-    return m_alone->Time(traffic,
-                         [&](const StepTraffic& collectives)
-                         { return Run(*m_factory(request), collectives, start); });
+    // Packets depend on the numbers of nodes, which are addresses there.
+    const bool fluid = engine.Name() == "flow" || engine.Name() == "analytic";
+    return m_alone->Time(
+        traffic,
+        [&](const StepTraffic& collectives)
+        { return Run(*m_factory(request), collectives, start); },
+        same && fluid ? &request : nullptr);
 }
 
 StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs scheduleTime) const
