@@ -198,7 +198,7 @@ fabric::StepTraffic WithoutStream(fabric::StepTraffic traffic, fabric::ShardedSt
     for (auto& chunk : stage.chunks) {
       for (fabric::ShardedSegment& segment : chunk) {
         for (fabric::TensorSums& sums : segment.sums) {
-          if (stream == ShardedStream::Tensor) free(sums.sum);
+          if (stream == sums.stream) free(sums.sum);
         }
       }
     }

@@ -18,9 +18,10 @@ double Percent(double fraction) { return std::round(1000 * fraction) / 10 + 0.0;
 }  // namespace
 
 const char* ToString(Bound bound) {
-  static constexpr const char* kNames[] = {
-      "balanced",  "straggler", "codec",   "congestion", "latency", "bandwidth", "bytes",
-      "placement", "compute",   "gathers", "reductions", "copies",  "tensors",   "stages"};
+  static constexpr const char* kNames[] = {"balanced", "straggler", "codec",      "congestion",
+                                           "latency",  "bandwidth", "bytes",      "placement",
+                                           "compute",  "gathers",   "reductions", "copies",
+                                           "tensors",  "contexts",  "experts",    "stages"};
   return kNames[static_cast<size_t>(bound)];
 }
 

@@ -40,6 +40,8 @@ enum class Bound : uint8_t {
   kReductions,
   kCopies,
   kTensors,
+  kContexts,
+  kExperts,
   kStages
 };
 const char* ToString(Bound bound);  // "balanced", "straggler", ...

@@ -225,6 +225,8 @@ void Doctor::TryStreams(const fabric::StepTiming& timing) {
       {ShardedStream::Reduce, Bound::kReductions, "reductions", "reductions of gradients"},
       {ShardedStream::Replica, Bound::kCopies, "copies", "sums over copies of the model"},
       {ShardedStream::Tensor, Bound::kTensors, "tensors", "sums of activations"},
+      {ShardedStream::Context, Bound::kContexts, "contexts", "keys and values of contexts"},
+      {ShardedStream::Expert, Bound::kExperts, "experts", "tokens of experts"},
       {ShardedStream::Pipe, Bound::kStages, "stages", "messages between stages"}};
   const auto percent = [&](const auto& part_of) {
     double sum = 0;

@@ -27,7 +27,7 @@ constexpr Aim kAims[] = {{"A", 0.12, 0.25, 0.20, 0.60}, {"B", 0.15, 0.30, 0.25, 
 constexpr int64_t kQuick = 8;   // most devices of the rows of a sample
 constexpr double kRight = 0.9;  // part of the pairs of a family whose order is to be right
 // Largest error of the time with compression over that without: aim and limit.
-constexpr double kRatio = 0.1, kHeldRatio = 0.5;
+constexpr double kRatio = 0.1, kHeldRatio = 0.35;
 constexpr double kDifferent = 0.05;  // pairs that differ by less have no order
 
 // A TimedStep is a row that was timed.
