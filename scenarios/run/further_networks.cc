@@ -120,11 +120,9 @@ std::vector<FurtherNetwork> FurtherNetworks(const Scenario& scenario) {
 
 std::string OwnNetworkName(const Scenario& scenario) {
   if (!scenario.network_schedule->empty()) return "phases";
+  if (!HasOwnRates(scenario)) return scenario.bandwidth.text();
   const std::string& topology = scenario.topology;
   const bool file = fabric::NamesTopologyFile(topology);
-  const bool has_rates = file || topology.find("rate=") != std::string::npos;
-  if (!has_rates || ReadsLinkOption(scenario, "network.bandwidth"))
-    return scenario.bandwidth.text();
   const std::string name = file ? std::filesystem::path(topology).stem().string()
                                 : topology.substr(0, topology.find(':'));
   return IsName(name) ? name : scenario.bandwidth.text();

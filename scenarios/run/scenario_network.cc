@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
 #include "ns3-module/fabric/collective/tuning.h"
+#include "ns3-module/fabric/import/make.h"
 #include "scenarios/network/engines/engines.h"
 
 namespace legacy {
@@ -62,6 +63,14 @@ bool ReadsLinkOption(Scenario scenario, const std::string& key) {
   };
   return key == "network.bandwidth" ? fingerprint("1Mbps") != fingerprint("2Mbps")
                                     : fingerprint("1us") != fingerprint("2us");
+}
+
+bool HasOwnRates(const Scenario& scenario) {
+  const std::string& topology = scenario.topology;
+  // Others need not be built to be known to take the option.
+  const bool says =
+      fabric::NamesTopologyFile(topology) || topology.find("rate=") != std::string::npos;
+  return says && !ReadsLinkOption(scenario, "network.bandwidth");
 }
 
 TransferOptions TransfersOf(const Scenario& scenario, const Network& network) {

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
-#include "ns3-module/fabric/import/make.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
@@ -135,11 +134,9 @@ std::string ScenarioTiming::Description() const {
       : scenario_.network_schedule->empty()
           ? scenario_.bandwidth.text()
           : WithRatesOf(scenario_, scenario_.network_schedule->front()).bandwidth.text();
-  const bool own_rates = fabric::NamesTopologyFile(scenario_.topology) &&
-                         !ReadsLinkOption(scenario_, "network.bandwidth");
   return std::to_string(scenario_.workers) + " workers on " + network.topology.Name() + " (" +
-         network.placement.description + "), " + (own_rates ? "its own rates" : rate) + ", " +
-         scenario_.fidelity.text() + " fidelity";
+         network.placement.description + "), " + (HasOwnRates(scenario_) ? "its own rates" : rate) +
+         ", " + scenario_.fidelity.text() + " fidelity";
 }
 
 std::string ScenarioTiming::Conditions() const {
