@@ -82,6 +82,7 @@ TEST(FurtherNetworks, NameTheOwnNetwork) {
     Scenario scenario;
     SetOption(scenario, "network.topology", topology);
     SetOption(scenario, "network.bandwidth", bandwidth);
+    scenario.workers = 4;
     return OwnNetworkName(scenario);
   };
   EXPECT_EQ(name("fat-tree", "1Gbps"), "1Gbps");
