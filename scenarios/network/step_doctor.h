@@ -26,9 +26,9 @@ struct Congestion {
 // A StepDiagnosis is that of a step or a list of flows. The remedies have these names:
 // "slowest-worker", "slow-workers", "encode", "decode", "codec", "pauses", "congestion-control",
 // "delays", "busiest-link", "tier", "all-links", "compute"; of divided models also "gathers",
-// "reductions", "copies", "tensors", "contexts", "experts" and "stages", each of which then takes no
-// time, "reshard-off" and "prefetch". Those that would change nothing are not tried. `waits` is of
-// congestion: "12 % of the step flows waited behind pauses that began at spine0>leaf1 (incast to
+// "reductions", "copies", "tensors", "contexts", "experts" and "stages", each of which then takes
+// no time, "reshard-off" and "prefetch". Those that would change nothing are not tried. `waits` is
+// of congestion: "12 % of the step flows waited behind pauses that began at spine0>leaf1 (incast to
 // host3)", and how many were victims; empty where none waited.
 struct StepDiagnosis : Diagnosis {
   bool of_flows = false;     // true for a list of flows, which has no devices

@@ -30,7 +30,8 @@ ScenarioNetwork BuildScenarioNetwork(const Scenario& scenario, uint64_t seed);
 // Returns true where the topology reads network.bandwidth or network.delay: a file may give the
 // rate or the delay of each of its links.
 bool ReadsLinkOption(Scenario scenario, const std::string& key);
-// Returns true if the topology says the rates of all links, so that network.bandwidth has no effect.
+// Returns true if the topology says the rates of all links, so that network.bandwidth has no
+// effect.
 bool HasOwnRates(const Scenario& scenario);
 
 // Returns the algorithms that carry the scenario's collective calls on that network.

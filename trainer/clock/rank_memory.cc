@@ -212,8 +212,8 @@ void AddState(const MemoryOptions& options, std::span<const UnitOfModel> units,
   int64_t all = 0, owned = 0, kept = 0, largest = 0;
   for (const UnitOfModel& unit : units) {
     all += unit.elements;
-    owned += ShardElements(sharding, unit, layers,
-                           ShardsIn(sharding, options.workers, unit.experts));
+    owned +=
+        ShardElements(sharding, unit, layers, ShardsIn(sharding, options.workers, unit.experts));
     largest = std::max(largest, unit.elements);
     if (unit.kept) kept += unit.elements;
     if (sharding.reshard == Reshard::kNode && options.node > 1) {
