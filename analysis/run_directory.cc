@@ -274,6 +274,7 @@ Manifest WriteManifest(const fs::path& directory, nlohmann::json document) {
   AddUnits<LinkRow>(units, metrics);
   AddUnits<NetworkRow>(units, metrics);
   AddUnits<DoctorRow>(units, metrics);
+  AddUnits<MemoryRow>(units, metrics);
   AddUnits<FidelityRow>(units, metrics);
   ReplaceFile(path, document.dump(2) + "\n");
   manifest.document = std::move(document);

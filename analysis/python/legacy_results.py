@@ -35,7 +35,7 @@ means. In short, the rows of each table are:
                     time-outs, and what RoCEv2 did: pauses, paused_share (fraction), cnps, naks,
                     resent, reordered, max_buffer_bytes (B), max_headroom_share (fraction); runs and
                     studies of older versions lack these
-  run.doctor, run.fidelity    only if the run has them
+  run.doctor, run.fidelity, run.memory    only if the run has them
   run.rounds        a version of a federated run, or a round that made none: start, end (s), numbers
                     of tasks by their ends, bytes (B), staleness, usd, usd_hours, client_seconds
                     (s), client and times of the critical task (s; missing if no update was
@@ -412,6 +412,7 @@ class Run:
     decisions: object
     links: object
     network: object
+    memory: object
     doctor: object
     fidelity: object
     rounds: object
@@ -503,7 +504,7 @@ def read_run(path, frames=None):
     metrics, target = _metrics_of(manifest, path / "manifest.json")
     notes = []
     tables = {}
-    optional = ("decisions", "doctor", "fidelity", "rounds", "tasks", "clients")
+    optional = ("decisions", "doctor", "memory", "fidelity", "rounds", "tasks", "clients")
     for name in ("steps", "evaluations", "layers", "links", "network", *optional):
         file = path / f"{name}.csv"
         if not file.exists() and name not in optional:

@@ -144,7 +144,7 @@ KeptActivations ActivationsOf(const Keeper& keeper, std::span<const OperationCos
 
 // Returns the most bytes that the chunks of a stage keep at a time, of which each keeps `bytes` for
 // each microbatch from its forward pass until the last pass that needs them.
-double MostInFlight(const MemoryOptions& options, int stage, std::span<const double> bytes) {
+double MostInFlight(const RankMemoryOptions& options, int stage, std::span<const double> bytes) {
   using Kind = fabric::PipelineStep::Kind;
   const StageOrder& order = options.sharding.order;
   const Kind last =
@@ -168,7 +168,7 @@ struct StateBytes {
 // Mixed precision keeps masters in fp32. They are the shards of FSDP, which gathers them as 16
 // bits, and other frameworks have weights in 16 bits besides. Megatron-LM adds up gradients in bf16
 // as fp32, and has a copy of those in fp16 for the optimizer.
-StateBytes StateOf(const MemoryOptions& options) {
+StateBytes StateOf(const RankMemoryOptions& options) {
   const ShardingKind kind = options.sharding.sharding.kind;
   const Precision precision = AllButProducts(options.compute.precision);
   const double moments = kFp32Bytes * options.optimizer_floats;
@@ -200,7 +200,7 @@ int64_t LargestWindow(std::span<const UnitOfModel> units, int count) {
 }
 
 // Adds the state of a stage's units.
-void AddState(const MemoryOptions& options, std::span<const UnitOfModel> units,
+void AddState(const RankMemoryOptions& options, std::span<const UnitOfModel> units,
               std::span<const Unit> layers, RankMemory& memory) {
   const ShardingOptions& sharding = options.sharding;
   const ShardingKind kind = sharding.sharding.kind;
@@ -244,7 +244,7 @@ double BytesKeptByPass(std::span<const OperationCost> operations, const ComputeO
          static_cast<double>(samples);
 }
 
-std::vector<RankMemory> MemoryOfStages(const MemoryOptions& options,
+std::vector<RankMemory> MemoryOfStages(const RankMemoryOptions& options,
                                        std::span<const OperationCost> operations,
                                        std::span<const Unit> layers) {
   const ShardingOptions& sharding = options.sharding;

@@ -38,8 +38,8 @@ struct RankMemory {
   }
 };
 
-// MemoryOptions are what memory depends on besides the model.
-struct MemoryOptions {
+// RankMemoryOptions are what memory depends on besides the model.
+struct RankMemoryOptions {
   ShardingOptions sharding = {};
   ComputeOptions compute = {};
   int workers = 1;                // data-parallel ranks
@@ -54,7 +54,7 @@ struct MemoryOptions {
 
 // Returns the memory of the ranks of each stage. `operations` and `layers` are the part of the
 // model that ranks of a tensor have.
-std::vector<RankMemory> MemoryOfStages(const MemoryOptions& options,
+std::vector<RankMemory> MemoryOfStages(const RankMemoryOptions& options,
                                        std::span<const OperationCost> operations,
                                        std::span<const Unit> layers);
 // Returns the one with the most bytes, the first of several.

@@ -73,7 +73,7 @@ struct Case {
 };
 
 std::vector<RankMemory> MemoryOf(const Case& one, const ModelShape& whole) {
-  MemoryOptions options{.workers = one.workers, .passes = one.passes, .optimizer_floats = 2};
+  RankMemoryOptions options{.workers = one.workers, .passes = one.passes, .optimizer_floats = 2};
   options.sharding.sharding = ParseSharding(one.sharding, "s");
   options.sharding.layout = ParseParallel(one.parallel, "p");
   options.sharding.order = ParseStageOrder(one.order, "o");
