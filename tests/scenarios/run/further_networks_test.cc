@@ -6,6 +6,7 @@
 
 #include <array>
 #include <filesystem>
+#include <fstream>
 
 #include "analysis/run_directory.h"
 #include "base/error.h"
@@ -89,7 +90,12 @@ TEST(FurtherNetworks, NameTheOwnNetwork) {
   EXPECT_EQ(name("nodes:gpus=8,node.rate=2Tbps,network.rate=400Gbps", "1Gbps"), "nodes");
   EXPECT_EQ(name("nodes:gpus=8,node.rate=2Tbps", "25Gbps"), "25Gbps");
   EXPECT_EQ(name("star:rate=2Gbps", "25Gbps"), "star");
-  EXPECT_EQ(name("topologies/two-racks.topo", "1Gbps"), "two-racks");
+  const fs::path file =
+      fs::path(::testing::TempDir()) / ("rack-" + std::to_string(getpid()) + ".topo");
+  std::ofstream(file)
+      << "5 1 4\n4\n0 4 1Gbps 1us 0\n1 4 1Gbps 1us 0\n2 4 1Gbps 1us 0\n3 4 1Gbps 1us 0\n";
+  EXPECT_EQ(name(file.string(), "25Gbps"), file.stem().string());
+  fs::remove(file);
 }
 
 // Returns a scenario whose trainings take a second. gravac reads the clock and is trained on each
