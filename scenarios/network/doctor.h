@@ -35,7 +35,7 @@ enum class Bound : uint8_t {
   kBytes,
   kPlacement,
   kCompute,
-  // What the device of a divided model waits for, stream by stream.
+  // The device of a divided model waits for a stream.
   kGathers,
   kReductions,
   kCopies,

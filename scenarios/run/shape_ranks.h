@@ -1,4 +1,4 @@
-// What the ranks of a shape's run hold and compute: their memory by kind, and the FLOPs of a step.
+// These functions say what the ranks of a shape's run hold, by kind, and how many FLOPs a step has.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -24,7 +24,7 @@ TEST(Nf4, HasThePublishedLevels) {
   for (size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(decoded[i], values[i], 3 * 5.1e-5) << i;
 }
 
-// Of a value between levels the nearer one, times a scale of 8 bits that is rounded up.
+// A value becomes the nearer level, times a scale of 8 bits that is rounded up.
 TEST(Nf4, RoundsToTheNearestLevelOfItsBlock) {
   const auto values = test::Normals(40'000, 3);
   const auto decoded = test::RoundTrip(*QuantiserOf("nf4"), values, 0);

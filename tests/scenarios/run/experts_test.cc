@@ -142,7 +142,7 @@ TEST(Experts, AreTimedInDataParallelism) {
 }
 
 // Two all-to-alls forward, two backward, and two more with recomputation, of k h numbers a token.
-// Of gradients, each rank of eight reduces those that it has in common with others.
+// Each rank of eight reduces the gradients that it has in common with others.
 TEST(ExpertParallelism, SendsTokensToExpertsAndBack) {
   const double all_to_all = Ring(8) * kTokens * kUsed * kWidth * kBf16;
   for (const auto& [workers, recompute, times] :
