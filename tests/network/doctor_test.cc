@@ -129,6 +129,47 @@ TEST(Doctor, WhereManyLinksAreAlikeTheirTierIsNamed) {
   EXPECT_EQ(Find(diagnosis, "all-links").total, Bench(build(kGbps, 2)).Time(traffic));
 }
 
+// Returns a step of four workers with three sharded units, whose shards have so many bytes when
+// weights are gathered and when gradients are reduced. Passes take `pass` a unit.
+StepTraffic Shards(int64_t gather, int64_t reduction, TimeNs pass = kMs) {
+  const auto collective = [](fabric::CollectiveAlgorithm algorithm, int64_t bytes) {
+    fabric::CollectiveSpec spec;
+    spec.algorithm = algorithm;
+    spec.bytes.assign(4, bytes);
+    return spec;
+  };
+  StepTraffic traffic;
+  traffic.workers = 4;
+  fabric::ShardedTraffic& step = traffic.sharded.emplace();
+  fabric::ShardedStage& stage = step.stages.emplace_back();
+  stage.chunks.emplace_back();
+  for (int u = 0; u < 3; ++u) {
+    fabric::ShardedUnit& unit = stage.units.emplace_back();
+    unit.gather = {collective(fabric::CollectiveAlgorithm::RingAllGather, gather)};
+    unit.reduce = {collective(fabric::CollectiveAlgorithm::RingReduceScatter, reduction)};
+    stage.chunks[0].push_back({u, {pass}, {}, {2 * pass}});
+  }
+  return traffic;
+}
+
+TEST(Doctor, TheStreamThatBoundsAShardedStepIsNamed) {
+  const Bench bench{Star()};
+  const StepTraffic traffic = Shards(20'000'000, 1'000'000);
+  const StepDiagnosis diagnosis = bench.Ask(traffic);
+  EXPECT_EQ(VerdictName(diagnosis), "gathers") << DoctorText(diagnosis);
+  EXPECT_NE(diagnosis.waits.find("devices wait for gathers of weights for "), std::string::npos)
+      << diagnosis.waits;
+  StepTraffic changed = traffic;
+  for (fabric::ShardedUnit& unit : changed.sharded->stages[0].units) unit.kept = true;
+  EXPECT_EQ(Find(diagnosis, "reshard-off").total, bench.Time(changed));
+  for (fabric::ShardedUnit& unit : changed.sharded->stages[0].units) unit.gather.clear();
+  EXPECT_EQ(Find(diagnosis, "gathers").total, bench.Time(changed));
+  EXPECT_THROW(Find(diagnosis, "tensors"), std::runtime_error) << "there are no such sums";
+
+  EXPECT_EQ(VerdictName(bench.Ask(Shards(1'000'000, 60'000'000))), "reductions");
+  EXPECT_EQ(VerdictName(bench.Ask(Shards(1'000, 1'000))), "compute");
+}
+
 TEST(Doctor, LongDelaysAreNamed) {
   const StepTraffic traffic = Gather(1'000, {0, 0, 0, 0});
   const StepDiagnosis diagnosis = Bench(Star(10 * kGbps, 10 * kMs)).Ask(traffic);
