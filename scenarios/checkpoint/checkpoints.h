@@ -24,7 +24,7 @@ namespace legacy {
 
 // The format of checkpoints and journals. It changes whenever a field of a state (fields.h,
 // archive.h and what Save of trainings, exchanges and learners write) is added, removed or moved.
-inline constexpr uint64_t kCheckpointFormat = 11;
+inline constexpr uint64_t kCheckpointFormat = 12;
 
 // The folder of checkpoints in a run directory.
 inline constexpr const char* kCheckpointFolder = "checkpoints";

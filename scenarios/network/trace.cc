@@ -17,6 +17,7 @@ constexpr int kDevice = 0;
 constexpr int kWait = 1;
 constexpr int kSend = 100;
 constexpr int kReceive = 10000;
+constexpr int kStream = 20000;  // kStream + 1000 stream + lane
 
 // Returns the time in microseconds, the format's unit, with three decimals for nanoseconds.
 std::string Stamp(TimeNs time) { return fmt::format("{}.{:03}", time / 1000, time % 1000); }
@@ -67,6 +68,7 @@ Trace::Trace(std::vector<std::string> endpoints, std::set<int> shown)
 void Trace::Add(const TracedStep& step) {
   for (const int endpoint : shown_) {
     if (step.traffic && endpoint < step.traffic->workers) AddDevice(step, endpoint);
+    if (step.plan && endpoint < static_cast<int>(step.ranks.size())) AddPlan(step, endpoint);
   }
   AddFlows(step);
 }
@@ -95,6 +97,46 @@ void Trace::AddDevice(const TracedStep& step, int worker) {
   }
   wait("wait for the network", step.timing->finish[worker]);
   wait("wait for the others", step.timing->total);
+}
+
+// Receives are not drawn: they begin long before the message that they wait for.
+void Trace::AddPlan(const TracedStep& step, int worker) {
+  struct Drawn {
+    TimeNs begin, end;
+    const fabric::StepOperation* operation;
+  };
+  std::vector<Drawn> drawn;
+  for (size_t r = 0; r < step.plan->roles.size(); ++r) {
+    const fabric::StepRole& role = step.plan->roles[r];
+    const auto at = std::ranges::find(role.ranks, step.ranks[worker]);
+    if (at == role.ranks.end()) continue;
+    for (size_t i = 0; i < role.operations.size(); ++i) {
+      const fabric::OperationTiming& times = step.ran->roles[r][i];
+      const auto place = static_cast<size_t>(at - role.ranks.begin());
+      if (role.operations[i].kind == fabric::OperationKind::Receive) continue;
+      if (times.end[place] == times.begin[place]) continue;
+      drawn.push_back({times.begin[place], times.end[place], &role.operations[i]});
+    }
+  }
+  std::ranges::stable_sort(drawn, {}, &Drawn::begin);
+  const auto wait = [&](TimeNs from, TimeNs to) {
+    if (to > from) Slice(worker, kWait, Named(step, "wait"), step.start + from, step.start + to);
+  };
+  TimeNs now = 0;
+  std::map<int, std::vector<std::vector<TimeNs>>> lanes;  // of streams
+  for (const auto& [begin, end, operation] : drawn) {
+    int track = kDevice;
+    if (operation->kind == fabric::OperationKind::Segment) {
+      wait(now, begin);
+      now = end;
+    } else {
+      auto& free = lanes.try_emplace(operation->stream, 1).first->second;
+      track = kStream + 1000 * operation->stream + Lane(free, 0, begin, end);
+      content_.streams[track] = step.plan->streams[operation->stream].name;
+    }
+    Slice(worker, track, Named(step, operation->name), step.start + begin, step.start + end);
+  }
+  wait(now, step.ran->total);
 }
 
 void Trace::AddFlows(const TracedStep& step) {
@@ -171,6 +213,7 @@ std::string Trace::Finish() {
     label(endpoint, kDevice, "process_name", endpoints_[endpoint]);
     label(endpoint, kDevice, "thread_name", "device");
     label(endpoint, kWait, "thread_name", "wait");
+    for (const auto& [track, name] : content_.streams) label(endpoint, track, "thread_name", name);
     for (size_t lane = 0; lane < content_.sending[endpoint].size(); ++lane) {
       label(endpoint, kSend + static_cast<int>(lane), "thread_name", fmt::format("send {}", lane));
     }

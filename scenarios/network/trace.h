@@ -1,8 +1,10 @@
 // A trace shows steps in chrome://tracing and ui.perfetto.dev (Chrome's JSON trace event format).
 // It has a process for each endpoint, with a track of its device's work, one of its waits, and
-// lanes of the flows that it sends and receives; arrows lead from senders to receivers.
+// lanes of the flows that it sends and receives; arrows lead from senders to receivers. Steps of
+// divided models have a track for each of their streams as well.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,6 +25,11 @@ struct TracedStep {
   // Empty: all is compute.
   std::vector<std::vector<TimeNs>> encode;
   std::vector<RecordedFlow> flows;
+  // A step of a divided model has its plan with times instead of traffic and timing, and the rank
+  // of the plan that each worker is, by worker.
+  const fabric::StepPlan* plan = nullptr;
+  const fabric::PlanTiming* ran = nullptr;
+  std::vector<int> ranks = {};
 };
 
 // A Trace collects steps and writes them as JSON.
@@ -46,12 +53,13 @@ class Trace {
     // Times from which lanes are free, [endpoint][lane].
     std::vector<std::vector<TimeNs>> sending;
     std::vector<std::vector<TimeNs>> receiving;
+    std::map<int, std::string> streams = {};  // names of tracks of streams
     uint64_t arrows = 0;
     bool counters = false;
     std::string events = {};
     template <class Archive>
     friend void Fields(Archive& archive, Content& c) {
-      archive(c.sending, c.receiving, c.arrows, c.counters, c.events);
+      archive(c.sending, c.receiving, c.streams, c.arrows, c.counters, c.events);
     }
   };
   const Content& content() const { return content_; }
@@ -62,6 +70,7 @@ class Trace {
   void Slice(int endpoint, int track, const std::string& name, TimeNs start, TimeNs end,
              const std::string& arguments = "");
   void AddDevice(const TracedStep& step, int worker);
+  void AddPlan(const TracedStep& step, int worker);
   void AddFlows(const TracedStep& step);
   int Lane(std::vector<std::vector<TimeNs>>& lanes, int endpoint, TimeNs start, TimeNs end);
   void Arrow(const char* phase, int endpoint, int track, TimeNs when);

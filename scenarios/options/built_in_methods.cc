@@ -134,9 +134,14 @@ const std::vector<Method>& BuiltInMethodTable() {
 }
 
 std::vector<Method> AllMethods() {
+  static const std::set<std::string> used = [] {
+    std::set<std::string> names;
+    for (const Method& method : BuiltInMethodTable()) {
+      names.insert(ParseStages(method.policy).front().name);
+    }
+    return names;
+  }();
   std::vector<Method> methods = BuiltInMethodTable();
-  std::set<std::string> used;
-  for (const Method& method : methods) used.insert(ParseStages(method.policy).front().name);
   for (const std::string& codec : AddedCodecs())
     methods.push_back({.name = codec, .scheme = codec});
   for (const PolicyRow& row : PolicyTable()) {
@@ -155,8 +160,9 @@ bool AsksForNodes(const Method& method) {
 bool NeedsSharding(const Method& method) { return !method.weights.empty() || AsksForNodes(method); }
 
 Method InNodes(Method method, const Scenario& scenario) {
+  if (!AsksForNodes(method)) return method;
   const ShardingOptions sharding = ShardingOptionsOf(scenario);
-  if (sharding.sharding.kind == ShardingKind::kNone || !AsksForNodes(method)) return method;
+  if (sharding.sharding.kind == ShardingKind::kNone) return method;
   int node = scenario.group;
   if (node == 0) {
     fabric::TopologyRequest request = RequestOf(scenario).topology;

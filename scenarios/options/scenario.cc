@@ -261,6 +261,9 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
 Method MethodOf(const Scenario& scenario, const std::string& name) {
   const auto own = scenario.methods.find(name);
   if (own != scenario.methods.end()) return own->second;
+  for (const Method& method : BuiltInMethodTable()) {
+    if (method.name == name) return method;
+  }
   std::vector<std::string> names;
   for (const Method& method : AllMethods()) {
     if (method.name == name) return method;

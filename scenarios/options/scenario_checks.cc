@@ -232,11 +232,6 @@ void CheckShards(const Scenario& s) {
     throw Error("network.sync", s.sync.text(),
                 "barrier with " + division + ", as each worker owns a part of every sum");
   }
-  if (!s.trace_steps.empty()) {
-    throw Error::Refusal(
-        "network.trace_steps: a step of a divided model has no buckets that a trace could show; "
-        "its parts are in steps.csv");
-  }
   if (options.collectives != CollectiveTimes::kTogether && !s.background.text().empty() &&
       s.background.text() != Scenario().background.text()) {
     throw Error("clock.collectives", s.collective_times.text(),

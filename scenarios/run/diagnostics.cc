@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/files/whole_file.h"
+#include "ns3-module/fabric/step/build-sharded.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/measure.h"
@@ -32,6 +34,17 @@ nlohmann::ordered_json DiagnosisDocument(const StepDiagnosis& diagnosis,
   }
   document["remedies"] = DoctorRows(diagnosis, {});
   return document;
+}
+
+// Returns the rank of a plan that each worker is: its own, or that of its stage.
+std::vector<int> RanksOf(const fabric::StepTraffic& traffic, const fabric::StepPlan& plan) {
+  std::vector<int> ranks(traffic.workers);
+  std::iota(ranks.begin(), ranks.end(), 0);
+  if (plan.ranks == traffic.workers) return ranks;
+  for (int s = 0; s < plan.ranks; ++s) {
+    for (const int worker : fabric::WorkersOf(traffic, s)) ranks[worker] = s;
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -176,8 +189,12 @@ void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced
   FlowRecorder recorder;
   fabric::StepSimulator simulator(recorder.Wrap(diagnostics_.trace_engine), network_.request,
                                   false);
+  std::optional<std::pair<fabric::StepPlan, fabric::PlanTiming>> ran;
   const fabric::StepTiming& timing =
-      simulator.Simulate(priced.traffic, static_cast<uint64_t>(step), start);
+      simulator.Simulate(priced.traffic, static_cast<uint64_t>(step), start,
+                         [&](const fabric::StepPlan& plan, const fabric::PlanTiming& times) {
+                           ran = {plan, times};
+                         });
   if (timing.total != total) {
     throw Error("method " + policy_ + ", step " + std::to_string(step) + ": took " +
                 std::to_string(total) + " ns, and for its trace " + std::to_string(timing.total));
@@ -185,6 +202,14 @@ void StepListener::AddTrace(int64_t step, TimeNs start, const PricedStep& priced
   TracedStep traced;
   traced.name = "step " + std::to_string(step);
   traced.start = start;
+  if (ran) {
+    traced.plan = &ran->first;
+    traced.ran = &ran->second;
+    traced.ranks = RanksOf(priced.traffic, ran->first);
+    // Collectives that are timed alone have flows of their own simulations.
+    if (!priced.traffic.sharded->alone) traced.flows = recorder.Take();
+    return trace_->Add(traced);
+  }
   traced.traffic = &priced.traffic;
   traced.timing = &timing;
   for (const std::vector<std::vector<TimeNs>>& bucket : priced.call_encode) {

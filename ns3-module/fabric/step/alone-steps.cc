@@ -280,13 +280,20 @@ AloneSteps::TimeAll(const StepTraffic& traffic, const TimeStep& time, const Engi
     return timed;
 }
 
-StepTiming
-AloneSteps::Time(const StepTraffic& traffic, const TimeStep& time, const EngineRequest* network)
+StepTiming AloneSteps::Time(const StepTraffic& traffic,
+                            const TimeStep& time,
+                            const EngineRequest* network,
+                            const PlanWatch& watch)
 {
     CheckSharded(traffic);
     const Timed timed = TimeAll(traffic, time, network);
     const ShardedPlan built = BuildSharded(traffic, &timed.times);
-    StepTiming timing = ShardedTimingOf(built.plan, TimeWithoutNetwork(built.plan));
+    const PlanTiming ran = TimeWithoutNetwork(built.plan);
+    if (watch)
+    {
+        watch(built.plan, ran);
+    }
+    StepTiming timing = ShardedTimingOf(built.plan, ran);
     if (timed.times.folded)
     {
         Unfold(traffic, timing);

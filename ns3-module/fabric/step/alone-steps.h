@@ -27,9 +27,11 @@ class AloneSteps
     using TimeStep = std::function<StepTiming(const StepTraffic& traffic)>;
 
     /// Returns the timing of a step. `network` is what `time` reads of the network; null where it
-    /// depends on more than the forms of collectives.
-    StepTiming
-    Time(const StepTraffic& traffic, const TimeStep& time, const EngineRequest* network = nullptr);
+    /// depends on more than the forms of collectives. `watch` is called with the step's plan.
+    StepTiming Time(const StepTraffic& traffic,
+                    const TimeStep& time,
+                    const EngineRequest* network = nullptr,
+                    const PlanWatch& watch = nullptr);
     /// Forgets what collectives take.
     void Forget();
 

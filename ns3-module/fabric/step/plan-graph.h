@@ -4,6 +4,7 @@
 #include "fabric/engine/flow-graph.h"
 #include "step-plan.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -25,6 +26,9 @@ struct PlanTiming
     std::vector<TimeNs> finish;                      ///< end of each rank
     TimeNs total = 0;                                ///< end of the step
 };
+
+/// A PlanWatch is called with a plan that has run, and its times.
+using PlanWatch = std::function<void(const StepPlan& plan, const PlanTiming& times)>;
 
 /// A PlanGraph is a step plan as a flow graph. Throws Error as CheckPlan does.
 class PlanGraph : public FlowGraph

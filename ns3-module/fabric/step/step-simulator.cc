@@ -1,4 +1,5 @@
 #include "alone-steps.h"
+#include "build-sharded.h"
 #include "step.h"
 
 #include "base/error.h"
@@ -39,7 +40,10 @@ StepSimulator::StepSimulator(EngineFactory factory, const EngineRequest& request
 StepSimulator::~StepSimulator() = default;
 StepSimulator::StepSimulator(StepSimulator&&) noexcept = default;
 
-const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start)
+const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic,
+                                          uint64_t step,
+                                          TimeNs start,
+                                          const PlanWatch& watch)
 {
     // Topology, placement, transport and engine belong to this object and never change, so they are
     // not part of the key.
@@ -55,7 +59,8 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
     request.run = step;
     const std::unique_ptr<Engine> engine = m_factory(request);
     const bool alone = traffic.sharded && traffic.sharded->alone;
-    m_last = alone ? RunAlone(*engine, request, traffic, start) : Run(*engine, traffic, start);
+    m_last = alone ? RunAlone(*engine, request, traffic, start, watch)
+                   : Run(*engine, traffic, start, watch);
     if (!known)
     {
         Add(m_totals, alone ? m_last.counters : engine->Counters());
@@ -71,7 +76,8 @@ const StepTiming& StepSimulator::Simulate(const StepTraffic& traffic, uint64_t s
 StepTiming StepSimulator::RunAlone(const Engine& engine,
                                    const EngineRequest& request,
                                    const StepTraffic& traffic,
-                                   TimeNs start)
+                                   TimeNs start,
+                                   const PlanWatch& watch)
 {
     if (m_request.background)
     {
@@ -89,10 +95,14 @@ StepTiming StepSimulator::RunAlone(const Engine& engine,
         traffic,
         [&](const StepTraffic& collectives)
         { return Run(*m_factory(request), collectives, start); },
-        same && fluid ? &request : nullptr);
+        same && fluid ? &request : nullptr,
+        watch);
 }
 
-StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs scheduleTime) const
+StepTiming StepSimulator::Run(Engine& engine,
+                              const StepTraffic& traffic,
+                              TimeNs scheduleTime,
+                              const PlanWatch& watch) const
 {
     EngineCounters countersBefore;
     std::vector<LinkCounters> linksBefore;
@@ -114,10 +124,23 @@ StepTiming StepSimulator::Run(Engine& engine, const StepTraffic& traffic, TimeNs
     {
         engine.SubmitBackground(*background, start);
     }
-    StepGraph graph(traffic);
-    engine.Submit(graph, start);
-    RunToEnd(engine);
-    StepTiming timing = graph.Timing();
+    StepTiming timing;
+    if (watch && traffic.sharded)
+    {
+        // Another process may run a StepGraph, and returns no times of operations.
+        PlanGraph graph(BuildSharded(traffic));
+        engine.Submit(graph, start);
+        RunToEnd(engine);
+        timing = ShardedTimingOf(graph.Plan(), graph.Times());
+        watch(graph.Plan(), graph.Times());
+    }
+    else
+    {
+        StepGraph graph(traffic);
+        engine.Submit(graph, start);
+        RunToEnd(engine);
+        timing = graph.Timing();
+    }
     timing.counters = Difference(engine.Counters(), countersBefore);
     timing.links = Difference(engine.Links(), linksBefore);
     return timing;

@@ -147,8 +147,13 @@ class StepSimulator
     StepSimulator(StepSimulator&&) noexcept;
 
     /// Returns the timing of a step, valid until the next call. `step` keys the draws of random
-    /// engines. The step begins at `start` of the rates and failures that change over time.
-    const StepTiming& Simulate(const StepTraffic& traffic, uint64_t step, TimeNs start = 0);
+    /// engines. The step begins at `start` of the rates and failures that change over time. `watch`
+    /// is called with the plan of a sharded step that is simulated now. A plan whose collectives
+    /// are timed alone may have one rank for each stage (ShardedTraffic::alone).
+    const StepTiming& Simulate(const StepTraffic& traffic,
+                               uint64_t step,
+                               TimeNs start = 0,
+                               const PlanWatch& watch = nullptr);
 
     /// Return how many steps were simulated, and how many were memoised.
     int64_t FreshSteps() const;
@@ -174,11 +179,15 @@ class StepSimulator
     void Load(State state);
 
   private:
-    StepTiming Run(Engine& engine, const StepTraffic& traffic, TimeNs start) const;
+    StepTiming Run(Engine& engine,
+                   const StepTraffic& traffic,
+                   TimeNs start,
+                   const PlanWatch& watch = nullptr) const;
     StepTiming RunAlone(const Engine& engine,
                         const EngineRequest& request,
                         const StepTraffic& traffic,
-                        TimeNs start);
+                        TimeNs start,
+                        const PlanWatch& watch);
     static void RunToEnd(Engine& engine);
 
     EngineFactory m_factory;

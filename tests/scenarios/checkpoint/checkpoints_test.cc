@@ -65,7 +65,7 @@ TEST(Checkpoints, OfOtherVersionsAreRefusedWithOneMessage) {
     message = error.what();
   }
   EXPECT_NE(message.find("checkpoint-2: checkpoint of another version of this program: got "
-                         "'format 1'; allowed: format 11; resume the run with the version"),
+                         "'format 1'; allowed: format 12; resume the run with the version"),
             std::string::npos)
       << message;
   EXPECT_EQ(std::ftell(log), 0) << "nothing else is said";
@@ -104,7 +104,7 @@ TEST(CheckpointFormat, ChangesWithTheFieldsOfCollectives) {
   for (const std::byte byte : out.Take()) {
     sum = (sum ^ static_cast<uint64_t>(byte)) * 1099511628211ULL;
   }
-  EXPECT_EQ(kCheckpointFormat, 11u);
+  EXPECT_EQ(kCheckpointFormat, 12u);
   EXPECT_EQ(sum, 16604183591375523681u);
 }
 
