@@ -18,7 +18,7 @@ namespace
 class DoubleTree : public PassingCollective
 {
   public:
-    DoubleTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    DoubleTree(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : PassingCollective(spec,
                             tagBase,
                             std::move(done),
@@ -221,7 +221,7 @@ Pieces TreePieces(const CollectiveSpec& spec, int channel, int index)
 }
 
 std::unique_ptr<Collective>
-MakeDoubleTree(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeDoubleTree(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<DoubleTree>(spec, tagBase, std::move(done));
 }

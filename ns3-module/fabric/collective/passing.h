@@ -17,7 +17,7 @@ class PassingCollective : public CollectiveBase
 {
   public:
     PassingCollective(const CollectiveSpec& spec,
-                      uint16_t tagBase,
+                      uint32_t tagBase,
                       DoneCallback done,
                       const ProtocolCosts& costs)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
