@@ -20,6 +20,10 @@ inline constexpr int kDouble = 3, kFloat = 5, kInt32 = 7, kInt64 = 9, kUint32 = 
 inline constexpr int kMetadataNode = 1, kLoadNode = 2, kStoreNode = 3, kComputeNode = 4,
                      kSendNode = 5, kReceiveNode = 6, kCollectiveNode = 7;
 
+// The extensions of a rank's file, and of one with what differs from the file of another rank.
+inline constexpr const char* kExtension = ".et";
+inline constexpr const char* kDifferences = ".et-diff";
+
 // The version that we write.
 inline constexpr const char* kOurVersion = "0.0.4";
 
@@ -38,6 +42,7 @@ inline constexpr const char* kDevices = "legacy_devices";
 inline constexpr const char* kCommunicators = "legacy_communicators";
 inline constexpr const char* kContention = "legacy_contention";
 inline constexpr const char* kHostLimit = "legacy_host_limit";
+inline constexpr const char* kFirstRank = "legacy_first_rank";
 inline constexpr const char* kStream = "legacy_stream";
 inline constexpr const char* kLabel = "legacy_label";
 inline constexpr const char* kDurationNs = "legacy_duration_ns";

@@ -78,12 +78,16 @@ TimeNs FromMicroseconds(uint64_t micros) {
   return static_cast<TimeNs>(micros) * 1000;
 }
 
-// Reads a node of today's schema.
-void ReadNode(std::string_view message, TraceNode& node) {
-  Attribute attribute;
+// NodeParts are what fields of a node say together.
+struct NodeParts {
   int64_t type = 0;
   uint64_t micros = 0;
   std::string_view inputs;
+};
+
+// Reads fields of a node of today's schema.
+void ReadFields(std::string_view message, TraceNode& node, NodeParts& parts) {
+  Attribute attribute;
   for (Fields fields(message); fields.Next();) {
     const Field& field = *fields;
     switch (field.number) {
@@ -94,7 +98,7 @@ void ReadNode(std::string_view message, TraceNode& node) {
         node.name = field.Text();
         break;
       case chakra::kType:
-        type = static_cast<int64_t>(field.Unsigned());
+        parts.type = static_cast<int64_t>(field.Unsigned());
         break;
       case chakra::kControlDeps:
         field.AppendNumbers(node.control_after);
@@ -103,10 +107,10 @@ void ReadNode(std::string_view message, TraceNode& node) {
         field.AppendNumbers(node.data_after);
         break;
       case chakra::kDuration:
-        micros = field.Unsigned();
+        parts.micros = field.Unsigned();
         break;
       case chakra::kInputs:
-        inputs = field.Text();
+        parts.inputs = field.Text();
         break;
       case chakra::kAttribute: {
         attribute.Read(field.Text());
@@ -118,10 +122,17 @@ void ReadNode(std::string_view message, TraceNode& node) {
         break;  // others mean nothing here
     }
   }
-  node.kind = KindOf(type, "type");
-  if (!node.duration) node.duration = FromMicroseconds(micros);
-  if (node.kind != NodeKind::kOther || inputs.empty()) return;
-  for (Fields fields(inputs); fields.Next();) {
+}
+
+// Reads a node of today's schema, and the fields that another rank has in place of its own.
+void ReadNode(std::string_view message, std::string_view differences, TraceNode& node) {
+  NodeParts parts;
+  ReadFields(message, node, parts);
+  ReadFields(differences, node, parts);
+  node.kind = KindOf(parts.type, "type");
+  if (!node.duration) node.duration = FromMicroseconds(parts.micros);
+  if (node.kind != NodeKind::kOther || parts.inputs.empty()) return;
+  for (Fields fields(parts.inputs); fields.Next();) {
     if (fields->number == chakra::kValues) node.groups = fields->Text();
   }
 }
@@ -227,6 +238,13 @@ bool IsOld(const std::string& path) {
   return old;
 }
 
+uint64_t IdOf(std::string_view message) {
+  for (Fields fields(message); fields.Next();) {
+    if (fields->number == chakra::kId) return fields->Unsigned();
+  }
+  return 0;
+}
+
 // Reads the first message. Returns true where the file is one of ours.
 bool ReadMetadata(std::string_view message, PlanFields& plan) {
   Attribute attribute;
@@ -305,7 +323,41 @@ CollectiveType CollectiveOf(int64_t type, const std::string& where) {
   return static_cast<CollectiveType>(type);
 }
 
-void ReadChakra(const std::string& path, const ChakraUse& use) {
+int64_t FirstRankOf(const std::string& differences) {
+  std::optional<int64_t> first;
+  ForEachMessage(differences, [&](std::string_view message) {
+    Attribute attribute;
+    for (Fields fields(message); fields.Next();) {
+      if (fields->number != chakra::kMetadataAttribute) continue;
+      attribute.Read(fields->Text());
+      if (attribute.Name() == chakra::kFirstRank) first = attribute.Whole(0, kMostTraceRanks);
+    }
+    return false;
+  });
+  if (!first) throw Error::Refusal(differences + ": has no " + chakra::kFirstRank);
+  return *first;
+}
+
+namespace {
+
+// Returns the nodes of a file of differences, by id.
+std::unordered_map<uint64_t, std::string> ReadDifferences(const std::string& path) {
+  std::unordered_map<uint64_t, std::string> nodes;
+  bool first = true;
+  ForEachMessage(path, [&](std::string_view message) {
+    if (std::exchange(first, false)) return true;
+    nodes[IdOf(message)] = message;
+    return true;
+  });
+  return nodes;
+}
+
+}  // namespace
+
+void ReadChakra(const std::string& path, const ChakraUse& use, const std::string& differences) {
+  const std::unordered_map<uint64_t, std::string> others =
+      differences.empty() ? std::unordered_map<uint64_t, std::string>()
+                          : ReadDifferences(differences);
   const bool old = IsOld(path);
   bool first = true;
   TraceNode node;
@@ -317,7 +369,12 @@ void ReadChakra(const std::string& path, const ChakraUse& use) {
     }
     node.Clear();
     try {
-      old ? ReadOldNode(message, node) : ReadNode(message, node);
+      if (old) {
+        ReadOldNode(message, node);
+      } else {
+        const auto other = others.empty() ? others.end() : others.find(IdOf(message));
+        ReadNode(message, other == others.end() ? "" : std::string_view(other->second), node);
+      }
     } catch (const Error& e) {
       throw e.Within(NodeText(node) + ": ");
     }

@@ -16,8 +16,12 @@ struct ChakraUse {
 };
 
 // Reads a file of protobuf messages: the schema of today, or 0.0.1, which is known by its fields.
-// Throws Error "PATH: byte N: ..." on what is no such file, and on numbers that do not fit.
-void ReadChakra(const std::string& path, const ChakraUse& use);
+// `differences` is a file of what another rank has in place of that ("": none). Throws Error "PATH:
+// byte N: ..." on what is no such file, and on numbers that do not fit.
+void ReadChakra(const std::string& path, const ChakraUse& use, const std::string& differences = "");
+
+// Returns the rank from whose file one of differences differs.
+int64_t FirstRankOf(const std::string& differences);
 
 // Reads the JSON form: an object with the list "workload_graph". Throws Error naming file and node.
 void ReadChakraJson(const std::string& path, const ChakraUse& use);

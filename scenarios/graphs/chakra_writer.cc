@@ -209,13 +209,81 @@ PlanFields FieldsOf(const StepPlan& plan) {
   return fields;
 }
 
+// Returns the name of an attribute, "" of other fields.
+std::string_view AttributeName(const Field& field) {
+  if (field.number != chakra::kAttribute) return "";
+  Fields attribute(field.bytes);  // its name is first
+  return attribute.Next() ? attribute->bytes : "";
+}
+
+// Returns a node with the fields alone in which its message differs from another one's, "" where
+// none does; nothing where that one has a field or an attribute that the node does not have.
+std::optional<std::string> Differences(std::string_view node, std::string_view first, uint64_t id) {
+  using Value = std::pair<uint64_t, std::string_view>;
+  std::map<std::pair<int, std::string_view>, Value> known;
+  for (Fields fields(first); fields.Next();) {
+    known[{fields->number, AttributeName(*fields)}] = {fields->bits, fields->bytes};
+  }
+  MessageWriter differing;
+  for (Fields fields(node); fields.Next();) {
+    const Value value(fields->bits, fields->bytes);
+    const auto found = known.find({fields->number, AttributeName(*fields)});
+    const bool equal = found != known.end() && found->second == value;
+    if (found != known.end()) known.erase(found);
+    if (equal) continue;
+    if (fields->type == WireType::kBytes) {
+      differing.Text(fields->number, value.second);
+    } else {
+      differing.Number(fields->number, value.first);
+    }
+  }
+  if (!known.empty()) return std::nullopt;
+  if (!differing.Bytes().empty()) differing.Number(chakra::kId, id, true);
+  return differing.Bytes();
+}
+
+// Returns the nodes of a rank, each as AppendMessage has it.
+std::vector<std::string> NodesOf(const StepPlan& plan, const GroupNames& groups,
+                                 const RankPlace& place) {
+  std::vector<std::string> nodes;
+  for (size_t number = 0; number < place.role->operations.size(); ++number) {
+    nodes.push_back(ChakraNode(NodeOf(plan, groups, place, static_cast<int>(number))));
+  }
+  return nodes;
+}
+
+// Returns the file of what differs in the nodes of a rank from those of the first one of its role;
+// nothing where that one's have something which the rank's do not have.
+std::optional<std::string> DifferencesOf(const std::vector<std::string>& nodes,
+                                         const std::vector<std::string>& first, int first_rank) {
+  MessageWriter header;
+  header.Text(chakra::kVersion, chakra::kOurVersion);
+  AttributeWriter(header, chakra::kMetadataAttribute)
+      .Number(chakra::kFirstRank, chakra::kInt64, first_rank);
+  std::string file;
+  AppendMessage(file, header.Bytes());
+  for (size_t number = 0; number < nodes.size(); ++number) {
+    std::string_view node = nodes[number], other = first[number];
+    TakeVarint(node);  // lengths
+    TakeVarint(other);
+    const std::optional<std::string> differences = Differences(node, other, number);
+    if (!differences) return std::nullopt;
+    if (!differences->empty()) AppendMessage(file, *differences);
+  }
+  return file;
+}
+
 // Throws Error where the folder has traces, with which these would be mixed.
 void CheckFolder(const fs::path& folder) {
   std::error_code failed;
   if (!fs::exists(folder, failed)) return;
   if (!fs::is_directory(folder, failed)) throw Error("--out", folder.string(), "a folder");
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".et" && entry.path().filename() != kGroupsFile) continue;
+    const fs::path extension = entry.path().extension();
+    if (extension != chakra::kExtension && extension != chakra::kDifferences &&
+        entry.path().filename() != kGroupsFile) {
+      continue;
+    }
     throw Error("--out", folder.string(),
                 "a folder without traces; it has " + entry.path().filename().string());
   }
@@ -285,14 +353,20 @@ void WriteChakra(const StepPlan& plan, const fs::path& folder, const std::string
   if (!groups.empty()) WriteGroups(groups, folder / kGroupsFile);
   const std::string header = ChakraHeader(FieldsOf(plan));
   for (const fabric::StepRole& role : plan.roles) {
-    const size_t written = per_role ? 1 : role.ranks.size();
-    for (size_t i = 0; i < written; ++i) {
-      std::string file = header;
-      for (size_t number = 0; number < role.operations.size(); ++number) {
-        file += ChakraNode(
-            NodeOf(plan, groups, {&role, static_cast<int>(i)}, static_cast<int>(number)));
+    const std::vector<std::string> first = NodesOf(plan, groups, {&role, 0});
+    for (size_t i = 0; i < role.ranks.size(); ++i) {
+      const std::vector<std::string> nodes =
+          i == 0 ? first : NodesOf(plan, groups, {&role, static_cast<int>(i)});
+      const fs::path place = folder / (name + "." + std::to_string(role.ranks[i]));
+      if (per_role && i > 0) {
+        if (const auto differences = DifferencesOf(nodes, first, role.ranks.front())) {
+          WriteWholeFile(place.string() + chakra::kDifferences, *differences);
+          continue;
+        }
       }
-      WriteWholeFile(folder / (name + "." + std::to_string(role.ranks[i]) + ".et"), file);
+      std::string file = header;
+      for (const std::string& node : nodes) file += node;
+      WriteWholeFile(place.string() + chakra::kExtension, file);
     }
   }
 }

@@ -19,8 +19,9 @@ std::string ChakraNode(const TraceNode& node);
 // Writes the plan as a file for each rank, NAME.RANK.et, and the groups of its collectives as
 // comm_group.json, into a folder that it makes. ImportTrace makes an equal plan of them, with equal
 // times to the nanosecond: what Chakra has no word for is in attributes that begin with "legacy_"
-// (docs/execution-traces.md). `per_role`: only the file of each role's first rank is written, which
-// is no whole trace. Throws Error where the folder has other traces, or cannot be written.
+// (docs/execution-traces.md). `per_role`: of each role only the first rank has such a file, and the
+// others NAME.RANK.et-diff, with what differs from it. Throws Error where the folder has other
+// traces, or cannot be written.
 void WriteChakra(const fabric::StepPlan& plan, const std::filesystem::path& folder,
                  const std::string& name, bool per_role);
 

@@ -11,6 +11,7 @@
 #include "base/files/plain_file.h"
 #include "base/parse.h"
 #include "base/words.h"
+#include "scenarios/graphs/chakra_format.h"
 #include "scenarios/graphs/chakra_reader.h"
 #include "scenarios/graphs/goal_reader.h"
 
@@ -27,12 +28,14 @@ struct RankFile {
 };
 
 bool IsChakraFile(const fs::path& path) {
-  return path.extension() == ".et" || path.extension() == ".json";
+  return path.extension() == chakra::kExtension || path.extension() == ".json";
 }
+
+bool HasDifferences(const fs::path& path) { return path.extension() == chakra::kDifferences; }
 
 // Returns what a file's name says; nothing where it is not such a name.
 std::optional<RankFile> RankFileOf(const fs::path& path) {
-  if (!IsChakraFile(path)) return std::nullopt;
+  if (!IsChakraFile(path) && !HasDifferences(path)) return std::nullopt;
   const std::string stem = path.stem().string();
   const size_t dot = stem.rfind('.');
   const std::string digits = dot == std::string::npos ? "" : stem.substr(dot + 1);
@@ -98,6 +101,16 @@ TraceGroups GroupsOf(const std::string& file, const fs::path& folder, int ranks)
   return groups;
 }
 
+// Returns the file from which one of differences differs.
+const fs::path& WholeOf(const std::vector<fs::path>& files, const std::string& differences) {
+  const int64_t first = FirstRankOf(differences);
+  if (first >= std::ssize(files) || files[first].extension() != chakra::kExtension) {
+    throw Error::Refusal(differences + ": differs from a file of rank " + std::to_string(first) +
+                         ", which is not there");
+  }
+  return files[first];
+}
+
 ImportedPlan ImportChakra(const std::vector<fs::path>& files, const std::string& groups,
                           const ImportOptions& options) {
   const int ranks = static_cast<int>(files.size());
@@ -107,7 +120,13 @@ ImportedPlan ImportChakra(const std::vector<fs::path>& files, const std::string&
   for (int rank = 0; rank < ranks; ++rank) {
     const std::string path = files[rank].string();
     maker.BeginRank(rank, path);
-    files[rank].extension() == ".json" ? ReadChakraJson(path, use) : ReadChakra(path, use);
+    if (files[rank].extension() == ".json") {
+      ReadChakraJson(path, use);
+    } else if (HasDifferences(files[rank])) {
+      ReadChakra(WholeOf(files, path).string(), use, path);
+    } else {
+      ReadChakra(path, use);
+    }
     maker.EndRank();
   }
   return maker.Finish();

@@ -95,8 +95,8 @@ OptionTable<ExportCommand> ExportRows() {
       Text<&ExportCommand::name>("name", "--name", "NAME", "of Chakra's files, NAME.RANK.et"),
       Flag<&ExportCommand::per_role>(
           "per-role", "--per-role",
-          "write only the file of the first rank of those that do the same; others may read such a "
-          "file for all of them, import does not"),
+          "write whole files only for the first of ranks that do the same, which other tools may "
+          "take for all of them, and of the others what differs (NAME.RANK.et-diff)"),
   });
 }
 

@@ -169,12 +169,8 @@ class LayoutPlanner {
       return;
     }
     layout.samples_per_second = static_cast<double>(plan_.samples) / layout.step.step_seconds;
-    nlohmann::json manifest = {{"shape", nlohmann::json::object()}};
-    DescribeFlops(layout.scenario, manifest);
-    if (const nlohmann::json flops = manifest["shape"].value("flops", nlohmann::json());
-        flops.is_object()) {
-      layout.mfu =
-          flops["model"].get<double>() / (flops["peak"].get<double>() * layout.step.step_seconds);
+    if (const auto flops = FlopsOfStep(layout.scenario)) {
+      layout.mfu = flops->Utilisation(flops->model, layout.step.step_seconds);
     }
     plan_.timed.push_back(std::move(layout));
   }

@@ -138,13 +138,10 @@ std::string WriteMemory(const Scenario& scenario, std::span<const TimedNetwork> 
   return MemoryText(shown, scenario.device_profile);
 }
 
-void DescribeFlops(const Scenario& scenario, nlohmann::json& manifest) {
-  const auto found = manifest.find("shape");
-  if (found == manifest.end()) return;
-  found->erase("flops");
+std::optional<analysis::StepFlops> FlopsOfStep(const Scenario& scenario) {
   const Profile profile = LoadProfile(scenario.device_profile);
+  if (!profile.device) return std::nullopt;
   const ComputeOptions compute = ComputeOptionsOf(scenario);
-  if (!profile.device) return;
   const ModelShape shape = LoadModelShape(scenario.layers);
   const StepFlops flops = FlopsOf(shape.costs, compute.recompute, shape.Elements(), shape.tokens);
   const double samples = static_cast<double>(scenario.batch) *
@@ -153,10 +150,20 @@ void DescribeFlops(const Scenario& scenario, nlohmann::json& manifest) {
   const double peak =
       profile.device->product_flops_per_second.at(AllButProducts(compute.precision)) *
       scenario.device_speed * scenario.workers;
-  (*found)["flops"] = {{"model", flops.model * samples},
-                       {"hardware", flops.hardware * samples},
-                       {"six_n", flops.six_n * samples},
-                       {"peak", peak}};
+  return analysis::StepFlops{flops.model * samples, flops.hardware * samples, flops.six_n * samples,
+                             peak};
+}
+
+void DescribeFlops(const Scenario& scenario, nlohmann::json& manifest) {
+  const auto found = manifest.find("shape");
+  if (found == manifest.end()) return;
+  found->erase("flops");
+  if (const std::optional<analysis::StepFlops> flops = FlopsOfStep(scenario)) {
+    (*found)["flops"] = {{"model", flops->model},
+                         {"hardware", flops->hardware},
+                         {"six_n", flops->six_n},
+                         {"peak", flops->peak}};
+  }
 }
 
 }  // namespace legacy

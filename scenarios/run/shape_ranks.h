@@ -2,11 +2,13 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/rows.h"
+#include "analysis/summary.h"
 #include "scenarios/options/scenario.h"
 #include "scenarios/run/timed_run.h"
 #include "trainer/clock/rank_memory.h"
@@ -31,8 +33,11 @@ std::string MemoryText(std::span<const analysis::MemoryRow> rows, const std::str
 std::string WriteMemory(const Scenario& scenario, std::span<const TimedNetwork> networks,
                         bool goes_on);
 
-// Adds the FLOPs of a step of the scenario's shape at all of its workers, and the peak of their
-// devices, to what the manifest says of the shape, where that peak is known.
+// Returns the FLOPs of a step of the scenario's shape at all of its workers, and the peak of their
+// devices; nothing where that peak is not known.
+std::optional<analysis::StepFlops> FlopsOfStep(const Scenario& scenario);
+
+// Adds them to what the manifest says of the shape.
 void DescribeFlops(const Scenario& scenario, nlohmann::json& manifest);
 
 }  // namespace legacy

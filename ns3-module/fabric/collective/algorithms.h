@@ -16,7 +16,7 @@ struct CollectiveTraffic
 
 /// A CollectiveMaker makes the flow graph of one algorithm.
 using CollectiveMaker = std::unique_ptr<Collective>(const CollectiveSpec& spec,
-                                                    uint16_t tagBase,
+                                                    uint32_t tagBase,
                                                     Collective::DoneCallback done);
 /// A CollectiveMeter adds an algorithm's bytes to `traffic`; there are two workers or more.
 using CollectiveMeter = void(const CollectiveSpec& spec, CollectiveTraffic& traffic);

@@ -9,12 +9,9 @@
 namespace legacy::fabric
 {
 
-/// The upper 16 bits of a tag are the collective's base, the others are its own mark.
-inline constexpr int kTagShift = 48;
-
-/// A token of a wake-up has this bit, 16 bits with the collective's base, and 40 with its own mark.
+/// A token of a wake-up has this bit, 24 bits with the collective's base, and 38 with its own mark.
 inline constexpr uint64_t kWakeBit = uint64_t{1} << 62;
-inline constexpr int kWakeShift = 40;
+inline constexpr int kWakeShift = 38;
 
 /// Returns the collective's own mark of a flow.
 inline uint64_t MarkOf(const Flow& flow)
@@ -27,7 +24,7 @@ inline uint64_t MarkOf(const Flow& flow)
 class CollectiveBase : public Collective
 {
   public:
-    CollectiveBase(int workers, uint16_t tagBase, DoneCallback done)
+    CollectiveBase(int workers, uint32_t tagBase, DoneCallback done)
         : m_workers(workers),
           m_tag(static_cast<uint64_t>(tagBase) << kTagShift),
           m_done(std::move(done)),
@@ -80,7 +77,7 @@ class CollectiveBase : public Collective
         return Flow{source, destination, bytes, m_tag | mark, more, lane};
     }
 
-    /// Asks for OnWake(mark) after `delay`. A mark has 40 bits.
+    /// Asks for OnWake(mark) after `delay`. A mark has 38 bits.
     void Wake(TimeNs delay, uint64_t mark, FlowSink& sink) const
     {
         sink.Wake(delay, kWakeBit | m_tag >> kTagShift << kWakeShift | mark);

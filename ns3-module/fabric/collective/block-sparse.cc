@@ -22,7 +22,7 @@ namespace
 class BlockSparse : public CollectiveBase
 {
   public:
-    BlockSparse(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    BlockSparse(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_spec(spec),
           m_plan(m_spec),
@@ -187,7 +187,7 @@ class BlockSparse : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeBlockSparse(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeBlockSparse(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<BlockSparse>(spec, tagBase, std::move(done));
 }

@@ -53,7 +53,7 @@ void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
     }
     for (int64_t bytes : spec.sumBytes)
     {
-        CheckRange(algorithm + ": bytes of a sum", bytes, 0, INT64_MAX);
+        CheckRange(algorithm, ": bytes of a sum", bytes, 0, INT64_MAX);
     }
 }
 
@@ -77,11 +77,11 @@ void CheckHops(const CollectiveSpec& spec, const std::string& algorithm)
         }
         for (size_t piece = 0; piece < pieces; ++piece)
         {
-            CheckRange(algorithm + ": bytes of a piece", slice.payload[piece], 0, INT64_MAX);
-            CheckRange(algorithm + ": bytes of headers", slice.headers[piece], 0, INT64_MAX);
+            CheckRange(algorithm, ": bytes of a piece", slice.payload[piece], 0, INT64_MAX);
+            CheckRange(algorithm, ": bytes of headers", slice.headers[piece], 0, INT64_MAX);
         }
     }
-    CheckRange(algorithm + ": time of a hop", spec.hops.launch, 0, INT64_MAX);
+    CheckRange(algorithm, ": time of a hop", spec.hops.launch, 0, INT64_MAX);
     const std::vector<double>& factors = spec.hops.factors;
     if (!factors.empty() && factors.size() != spec.bytes.size())
     {
@@ -123,7 +123,7 @@ void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
     {
         throw Error(algorithm + ": needs a placement with aggregators (switches that sum)");
     }
-    CheckRange(algorithm + ": first aggregator", spec.firstAggregator, workers, kMany);
+    CheckRange(algorithm, ": first aggregator", spec.firstAggregator, workers, kMany);
     int roots = 0;
     for (int node = 0; node < workers + aggregators; ++node)
     {
@@ -147,7 +147,7 @@ void CheckParents(const CollectiveSpec& spec, const std::string& algorithm)
             throw Error(algorithm + ": parents of node " + std::to_string(node) + " form a cycle");
         }
     }
-    CheckRange(algorithm + ": roots", roots, 1, 1);
+    CheckRange(algorithm, ": roots", roots, 1, 1);
 }
 
 /// Throws Error unless all workers of a node have one switch of each plane above them.
@@ -184,21 +184,20 @@ void CheckShards(const CollectiveSpec& spec, const std::string& algorithm)
         return;
     }
     CheckRange(
-        algorithm + ": shards", count, sharded ? spec.servers : 0, sharded ? spec.servers : 0);
+        algorithm, ": shards", count, sharded ? spec.servers : 0, sharded ? spec.servers : 0);
     int64_t push = 0;
     int64_t pull = 0;
     for (const Shard& shard : spec.shards)
     {
-        CheckRange(
-            algorithm + ": bytes of a shard", std::min(shard.push, shard.pull), 0, INT64_MAX);
+        CheckRange(algorithm, ": bytes of a shard", std::min(shard.push, shard.pull), 0, INT64_MAX);
         push += shard.push;
         pull += shard.pull;
     }
     for (int64_t bytes : spec.bytes)
     {
-        CheckRange(algorithm + ": bytes of a message", bytes, bytes > 0 ? push : 0, push);
+        CheckRange(algorithm, ": bytes of a message", bytes, bytes > 0 ? push : 0, push);
     }
-    CheckRange(algorithm + ": pull bytes", spec.pullBytes, pull, pull);
+    CheckRange(algorithm, ": pull bytes", spec.pullBytes, pull, pull);
 }
 
 /// Checks the settings that only some algorithms have.
@@ -208,30 +207,31 @@ void CheckSettings(const CollectiveSpec& spec, const std::string& algorithm)
     if (spec.algorithm == CollectiveAlgorithm::Broadcast ||
         spec.algorithm == CollectiveAlgorithm::SparseTree)
     {
-        CheckRange(algorithm + ": root (a worker)", spec.root, 0, workers - 1);
+        CheckRange(algorithm, ": root (a worker)", spec.root, 0, workers - 1);
     }
     if (IsServer(spec.algorithm))
     {
-        CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
-        CheckRange(algorithm + ": servers", spec.servers, 1, kMany);
-        CheckRange(algorithm + ": time of a server", spec.serve, 0, INT64_MAX);
+        CheckRange(algorithm, ": pull bytes", spec.pullBytes, 0, INT64_MAX);
+        CheckRange(algorithm, ": servers", spec.servers, 1, kMany);
+        CheckRange(algorithm, ": time of a server", spec.serve, 0, INT64_MAX);
     }
     CheckShards(spec, algorithm);
     if (spec.algorithm == CollectiveAlgorithm::BlockSparse)
     {
-        CheckRange(algorithm + ": pull bytes", spec.pullBytes, 0, INT64_MAX);
-        CheckRange(algorithm + ": aggregators", spec.servers, 0, kMany);
-        CheckRange(algorithm + ": slots", spec.slots, 1, kMany);
-        CheckRange(algorithm + ": bytes of a block", spec.blockBytes, 1, kMany);
+        CheckRange(algorithm, ": pull bytes", spec.pullBytes, 0, INT64_MAX);
+        CheckRange(algorithm, ": aggregators", spec.servers, 0, kMany);
+        CheckRange(algorithm, ": slots", spec.slots, 1, kMany);
+        CheckRange(algorithm, ": bytes of a block", spec.blockBytes, 1, kMany);
     }
     if (spec.algorithm == CollectiveAlgorithm::HierarchicalAllReduce ||
         spec.algorithm == CollectiveAlgorithm::HierarchicalAllGather ||
         spec.algorithm == CollectiveAlgorithm::NvlsAllReduce || spec.channels > 1 || spec.relays ||
         spec.protocol != Protocol::None)
     {
-        CheckRange(algorithm + ": group", spec.group, 1, kMany);
+        CheckRange(algorithm, ": group", spec.group, 1, kMany);
     }
-    CheckRange(algorithm + ": channels",
+    CheckRange(algorithm,
+               ": channels",
                spec.channels,
                1,
                TakesChannels(spec.algorithm) ? kMostChannels : 1);
@@ -280,17 +280,17 @@ void CheckMembers(const CollectiveSpec& spec, const std::string& algorithm)
                     "worker " + std::to_string(*twice) + " twice",
                     "each worker once");
     }
-    CheckRange(algorithm + ": members: worker", sorted.front(), 0, kMany);
+    CheckRange(algorithm, ": members: worker", sorted.front(), 0, kMany);
     const int64_t others = int64_t{sorted.back()} + 1;
     if (HasServers(spec))
     {
-        CheckRange(algorithm + ": root (the first server)", spec.root, others, kMany);
+        CheckRange(algorithm, ": root (the first server)", spec.root, others, kMany);
     }
     for (int parent : spec.parents)
     {
         if (parent >= 0)
         {
-            CheckRange(algorithm + ": aggregator", parent, others, kMany);
+            CheckRange(algorithm, ": aggregator", parent, others, kMany);
         }
     }
 }
@@ -325,16 +325,15 @@ void CheckCollective(const CollectiveSpec& spec)
     }
     CheckSums(spec, algorithm);
     CheckHops(spec, algorithm);
-    CheckRange(algorithm + ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
-    CheckRange(algorithm + ": window", spec.window, 1, kMany);
+    CheckRange(algorithm, ": piece bytes", spec.pieceBytes, 0, INT64_MAX);
+    CheckRange(algorithm, ": window", spec.window, 1, kMany);
     if (!spec.times.empty())
     {
-        CheckRange(
-            algorithm + ": times", static_cast<int64_t>(spec.times.size()), workers, workers);
+        CheckRange(algorithm, ": times", static_cast<int64_t>(spec.times.size()), workers, workers);
     }
     for (TimeNs time : spec.times)
     {
-        CheckRange(algorithm + ": time of a member", time, 0, INT64_MAX);
+        CheckRange(algorithm, ": time of a member", time, 0, INT64_MAX);
     }
 }
 

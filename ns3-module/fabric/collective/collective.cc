@@ -90,7 +90,7 @@ class Alone : public CollectiveBase
 class Timed : public CollectiveBase
 {
   public:
-    Timed(std::vector<TimeNs> times, uint16_t tagBase, DoneCallback done)
+    Timed(std::vector<TimeNs> times, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(times.size()), tagBase, std::move(done)),
           m_times(std::move(times))
     {
@@ -124,7 +124,7 @@ class Timed : public CollectiveBase
 
 /// Makes the collective of workers 0 .. N - 1, whatever the members are called.
 std::unique_ptr<Collective>
-MakeOfAll(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeOfAll(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     if (spec.bytes.size() == 1)
     {
@@ -293,7 +293,7 @@ std::optional<WakeOf> CollectiveOfWake(uint64_t token)
     {
         return std::nullopt;
     }
-    return WakeOf{static_cast<uint16_t>(token >> kWakeShift),
+    return WakeOf{static_cast<uint32_t>((token & ~kWakeBit) >> kWakeShift),
                   token & ((uint64_t{1} << kWakeShift) - 1)};
 }
 
@@ -318,7 +318,7 @@ std::vector<int64_t> BytesReceived(const CollectiveSpec& spec)
 }
 
 std::unique_ptr<Collective>
-MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeCollective(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     CheckCollective(spec);
     if (spec.members.empty())

@@ -223,9 +223,13 @@ std::vector<int64_t> BytesReceived(const CollectiveSpec& spec);
 /// whose last group is smaller. Throws Error as CheckCollective does.
 double EstimatedFlows(const CollectiveSpec& spec);
 
+/// The upper 24 bits of a flow's tag are its collective's base, the others the collective's own.
+inline constexpr int kTagShift = 40;
+inline constexpr uint32_t kMostTagBases = 1 << 24;
+
 /// A Collective is one collective in progress. Workers and endpoints are those of the placement.
 /// Its owner (a graph of several, or a test) forwards events to it. Tags of its flows carry
-/// `tagBase` in the upper 16 bits, so that several can be in flight at once.
+/// `tagBase`, below kMostTagBases, so that several can be in flight at once.
 class Collective
 {
   public:
@@ -243,7 +247,7 @@ class Collective
 /// A WakeOf says to whom the token of a wake-up belongs.
 struct WakeOf
 {
-    uint16_t tagBase;
+    uint32_t tagBase;
     uint64_t mark; ///< what Collective::OnWake takes
 };
 
@@ -254,6 +258,6 @@ std::optional<WakeOf> CollectiveOfWake(uint64_t token);
 /// Makes the flow graph of a collective. `done` is called once for each worker that takes part,
 /// when everything that it waits for has arrived. Throws Error as CheckCollective does.
 std::unique_ptr<Collective>
-MakeCollective(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done);
+MakeCollective(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done);
 
 } // namespace legacy::fabric

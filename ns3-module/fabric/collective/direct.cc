@@ -81,7 +81,7 @@ struct DirectPlan
 class DirectExchange : public CollectiveBase
 {
   public:
-    DirectExchange(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    DirectExchange(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(spec),
           m_relays(spec),
@@ -244,7 +244,7 @@ void MeterPairs(const DirectPlan& plan, const RelayPlan& relays, CollectiveTraff
 } // namespace
 
 std::unique_ptr<Collective>
-MakeDirect(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeDirect(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<DirectExchange>(spec, tagBase, std::move(done));
 }

@@ -18,7 +18,7 @@ namespace
 class DoubleTree : public PassingCollective
 {
   public:
-    DoubleTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    DoubleTree(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : PassingCollective(spec,
                             tagBase,
                             std::move(done),
@@ -54,9 +54,12 @@ class DoubleTree : public PassingCollective
     static constexpr int kTreeShift = 1;
     static constexpr int kPiecesAhead = 4;
 
-    /// The pieces that a worker has handled in one tree.
+    /// A worker in one tree, and the pieces that it has handled.
     struct Node
     {
+        int parent = 0;
+        int firstChild = 0; ///< its children are numbers [firstChild, endChild) of the tree's
+        int endChild = 0;
         int64_t sent = 0;    ///< number of pieces sent up; at the root: summed
         int64_t arrived = 0; ///< number of pieces that have arrived above
         int64_t spread = 0;  ///< number of complete sums passed on to the children
@@ -67,16 +70,24 @@ class DoubleTree : public PassingCollective
     {
         Tree(const CollectiveSpec& spec, int onChannel, int index)
             : channel(onChannel),
-              links(spec, channel, index),
               pieces(TreePieces(spec, channel, index)),
               nodes(spec.bytes.size())
         {
+            const TreeLinks links(spec, channel, index);
+            for (size_t worker = 0; worker < nodes.size(); ++worker)
+            {
+                const std::vector<int>& its = links.children[worker];
+                nodes[worker].parent = links.parents[worker];
+                nodes[worker].firstChild = static_cast<int>(children.size());
+                children.insert(children.end(), its.begin(), its.end());
+                nodes[worker].endChild = static_cast<int>(children.size());
+            }
         }
 
         int channel;
-        TreeLinks links;
         Pieces pieces;
-        std::vector<Node> nodes; ///< by worker
+        std::vector<Node> nodes;   ///< by worker
+        std::vector<int> children; ///< of all of them
     };
 
     void Begin(int worker, FlowSink& sink) override
@@ -96,11 +107,11 @@ class DoubleTree : public PassingCollective
         }
         Node& node = tree.nodes[worker];
         int64_t ready = tree.pieces.count;
-        for (int child : tree.links.children[worker])
+        for (int i = node.firstChild; i < node.endChild; ++i)
         {
-            ready = std::min(ready, tree.nodes[child].arrived);
+            ready = std::min(ready, tree.nodes[tree.children[i]].arrived);
         }
-        const int parent = tree.links.parents[worker];
+        const int parent = node.parent;
         while (node.sent < ready && node.inFlight < m_ahead)
         {
             const int64_t piece = node.sent++;
@@ -117,10 +128,11 @@ class DoubleTree : public PassingCollective
     /// Passes the next piece of the complete sum from `worker` to its children.
     void Spread(Tree& tree, int worker, FlowSink& sink)
     {
-        const int64_t piece = tree.nodes[worker].spread++;
-        for (int child : tree.links.children[worker])
+        Node& node = tree.nodes[worker];
+        const int64_t piece = node.spread++;
+        for (int i = node.firstChild; i < node.endChild; ++i)
         {
-            SendPiece(tree, worker, child, piece, kDown, sink);
+            SendPiece(tree, worker, tree.children[i], piece, kDown, sink);
         }
         if (piece + 1 == tree.pieces.count &&
             ++m_complete[worker] == static_cast<int>(m_trees.size()))
@@ -149,12 +161,12 @@ class DoubleTree : public PassingCollective
     /// Only leaves have all pieces from the start.
     static Handling HandlingOf(const Tree& tree, int from, int to, uint64_t way)
     {
-        const std::vector<int>& children = tree.links.children[from];
+        const Node& node = tree.nodes[from];
         if (way == kDown)
         {
-            return to == children.front() ? Handling::Stream : Handling::Copy;
+            return to == tree.children[node.firstChild] ? Handling::Stream : Handling::Copy;
         }
-        return children.empty() ? Handling::Whole : Handling::Stream;
+        return node.firstChild == node.endChild ? Handling::Whole : Handling::Stream;
     }
 
     const int m_ahead;           ///< most pieces of a worker on their way up a tree
@@ -221,7 +233,7 @@ Pieces TreePieces(const CollectiveSpec& spec, int channel, int index)
 }
 
 std::unique_ptr<Collective>
-MakeDoubleTree(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeDoubleTree(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<DoubleTree>(spec, tagBase, std::move(done));
 }

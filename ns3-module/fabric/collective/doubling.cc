@@ -66,7 +66,7 @@ class DoublingPlan
 class DoublingAllGather : public CollectiveBase
 {
   public:
-    DoublingAllGather(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    DoublingAllGather(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(spec),
           m_state(m_workers)
@@ -125,7 +125,7 @@ class DoublingAllGather : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeDoublingAllGather(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeDoublingAllGather(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<DoublingAllGather>(spec, tagBase, std::move(done));
 }

@@ -18,7 +18,7 @@ HalvingPlan PlanOf(const CollectiveSpec& spec)
 class HalvingDoubling : public CollectiveBase
 {
   public:
-    HalvingDoubling(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    HalvingDoubling(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(PlanOf(spec)),
           m_unfold(m_plan.Unfold()),
@@ -124,7 +124,7 @@ class HalvingDoubling : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeHalvingDoubling(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeHalvingDoubling(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<HalvingDoubling>(spec, tagBase, std::move(done));
 }

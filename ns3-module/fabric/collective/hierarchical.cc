@@ -155,9 +155,9 @@ class Hierarchical : public CollectiveBase
         kLast
     };
 
-    /// A mark has the stage, 20 bits with the ring's number, and 24 bits with the round.
-    static constexpr int kRingShift = 20;
-    static constexpr int kRoundShift = 24;
+    /// A mark has the stage, 19 bits with the ring's number, and 19 bits with the round.
+    static constexpr int kRingShift = 19;
+    static constexpr int kRoundShift = 19;
 
     /// Returns the function that sends to the right neighbour in ring `ring` of a stage.
     auto Sender(Stage stage, int ring, FlowSink& sink) const
@@ -183,7 +183,7 @@ class Hierarchical : public CollectiveBase
     }
 
   public:
-    Hierarchical(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    Hierarchical(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(spec),
           m_pending(m_workers, 0)
@@ -265,7 +265,7 @@ class Hierarchical : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeHierarchical(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeHierarchical(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<Hierarchical>(spec, tagBase, std::move(done));
 }

@@ -14,12 +14,12 @@ namespace
 
 class HopCollective : public CollectiveBase
 {
-    /// A mark has the slice, and 24 bits with the number of the message.
-    static constexpr int kSliceShift = 24;
+    /// A mark has the slice, and 20 bits with the number of the message.
+    static constexpr int kSliceShift = 20;
     static constexpr uint64_t kNumber = (uint64_t{1} << kSliceShift) - 1;
 
   public:
-    HopCollective(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    HopCollective(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_plan(spec),
           m_times(spec.hops),
@@ -136,7 +136,7 @@ class HopCollective : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeHops(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeHops(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<HopCollective>(spec, tagBase, std::move(done));
 }

@@ -15,7 +15,7 @@ namespace
 class InNetwork : public CollectiveBase
 {
   public:
-    InNetwork(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    InNetwork(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_firstAggregator(spec.firstAggregator),
           m_window(spec.window),
@@ -151,7 +151,7 @@ class InNetwork : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeInNetwork(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeInNetwork(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<InNetwork>(spec, tagBase, std::move(done));
 }

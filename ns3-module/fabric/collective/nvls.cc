@@ -22,7 +22,7 @@ namespace
 class Nvls : public PassingCollective
 {
   public:
-    Nvls(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    Nvls(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : PassingCollective(spec,
                             tagBase,
                             std::move(done),
@@ -314,7 +314,7 @@ class Nvls : public PassingCollective
 } // namespace
 
 std::unique_ptr<Collective>
-MakeNvls(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeNvls(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<Nvls>(spec, tagBase, std::move(done));
 }

@@ -4,7 +4,7 @@
 #include "base.h"
 
 #include <algorithm>
-#include <unordered_map>
+#include <vector>
 
 namespace legacy::fabric
 {
@@ -17,7 +17,7 @@ class PassingCollective : public CollectiveBase
 {
   public:
     PassingCollective(const CollectiveSpec& spec,
-                      uint16_t tagBase,
+                      uint32_t tagBase,
                       DoneCallback done,
                       const ProtocolCosts& costs)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
@@ -35,9 +35,9 @@ class PassingCollective : public CollectiveBase
             Enter(static_cast<int>(mark), sink);
             return;
         }
-        const auto waiting = m_waiting.find(mark);
-        const Flow flow = waiting->second;
-        m_waiting.erase(waiting);
+        const auto place = static_cast<size_t>(mark) - m_workers;
+        const Flow flow = m_waiting[place];
+        m_free.push_back(place);
         sink.Send(flow);
     }
 
@@ -58,7 +58,7 @@ class PassingCollective : public CollectiveBase
         Copy,   ///< with the message before, of which it is a copy
     };
 
-    /// Sends a flow from one worker to another when the worker's `threads`, a number below 2^32,
+    /// Sends a flow from one worker to another when the worker's `threads`, one of few numbers,
     /// have handled it and the time of its hop has passed.
     void Pass(const Flow& flow, uint32_t threads, Handling handling, FlowSink& sink)
     {
@@ -66,7 +66,7 @@ class PassingCollective : public CollectiveBase
         TimeNs delay = inside ? m_costs.inside : m_costs.across;
         if (const double pace = inside ? m_pace.inside : m_pace.across; pace > 0)
         {
-            TimeNs& free = m_free[static_cast<uint64_t>(flow.source) << 32 | threads];
+            TimeNs& free = HandledBy(flow.source, threads);
             const TimeNs work = handling == Handling::Copy
                                     ? 0
                                     : RoundedTime(pace * static_cast<double>(flow.bytes));
@@ -79,9 +79,15 @@ class PassingCollective : public CollectiveBase
             sink.Send(flow);
             return;
         }
-        const uint64_t mark = static_cast<uint64_t>(m_workers) + m_made++;
-        m_waiting.emplace(mark, flow);
-        Wake(delay, mark, sink);
+        if (m_free.empty())
+        {
+            m_free.push_back(m_waiting.size());
+            m_waiting.emplace_back();
+        }
+        const size_t place = m_free.back();
+        m_free.pop_back();
+        m_waiting[place] = flow;
+        Wake(delay, m_workers + place, sink);
     }
 
     const ProtocolCosts m_costs;
@@ -103,12 +109,22 @@ class PassingCollective : public CollectiveBase
         Begin(worker, sink);
     }
 
+    /// Returns when threads of an endpoint have handled all.
+    TimeNs& HandledBy(int endpoint, uint32_t threads)
+    {
+        const auto place = static_cast<size_t>(endpoint);
+        m_handled.resize(std::max(m_handled.size(), place + 1));
+        std::vector<TimeNs>& its = m_handled[place];
+        its.resize(std::max<size_t>(its.size(), threads + 1), 0);
+        return its[threads];
+    }
+
     const ChannelPace m_pace;
     const int m_group;
-    std::unordered_map<uint64_t, TimeNs> m_free; ///< when threads have handled all, by worker
+    std::vector<std::vector<TimeNs>> m_handled; ///< by endpoint and number of its threads
     std::vector<bool> m_begun;
-    std::unordered_map<uint64_t, Flow> m_waiting; ///< flows that are passed on later, by mark
-    uint64_t m_made = 0;
+    std::vector<Flow> m_waiting; ///< flows that are passed on later; marks are their places
+    std::vector<size_t> m_free;  ///< free places
 };
 
 } // namespace legacy::fabric

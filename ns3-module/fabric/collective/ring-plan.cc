@@ -16,11 +16,15 @@ RingPlan::RingPlan(const CollectiveSpec& spec)
       m_order(m_workers, spec.group, spec.channels)
 {
     m_spec.group = std::max(1, m_spec.group); // one channel without a protocol takes any group
+    while (Rounds() >> m_roundBits != 0)
+    {
+        ++m_roundBits;
+    }
     if (m_costs.chunkBytes == 0)
     {
         return;
     }
-    constexpr int64_t kMostTurns = 1 << 20; // a mark has 20 bits for the turn
+    const int64_t mostTurns = int64_t{1} << std::min(20, kChannelShift - m_roundBits);
     int64_t block =
         BalancedBlock(*std::max_element(spec.bytes.begin(), spec.bytes.end()), spec.channels, 0);
     if (spec.algorithm != CollectiveAlgorithm::RingAllGather)
@@ -29,12 +33,12 @@ RingPlan::RingPlan(const CollectiveSpec& spec)
     }
     const int64_t turns =
         std::max<int64_t>(1, (block + m_costs.chunkBytes - 1) / m_costs.chunkBytes);
-    if (turns > kMostTurns)
+    if (turns > mostTurns)
     {
         throw Error(std::string(ToString(spec.algorithm)) + ": chunks of " +
                         ToString(spec.protocol),
                     std::to_string(turns),
-                    "at most " + std::to_string(kMostTurns) + "; other protocols have larger ones");
+                    "at most " + std::to_string(mostTurns) + "; other protocols have larger ones");
     }
     m_turns = static_cast<int>(turns);
 }

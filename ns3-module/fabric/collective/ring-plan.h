@@ -37,6 +37,15 @@ class RingPlan
     /// Returns the rounds of each turn.
     int Rounds() const;
 
+    /// A mark has the round, then the turn, and 6 bits with the channel.
+    static constexpr int kChannelShift = kTagShift - 6;
+
+    /// Returns the number of bits that the round of a mark has.
+    int RoundBits() const
+    {
+        return m_roundBits;
+    }
+
     /// Returns the ring of a turn. Its members are the positions in the channel's order.
     Ring MakeRing(int channel, int turn) const;
 
@@ -72,6 +81,7 @@ class RingPlan
     int m_workers;
     ChannelOrder m_order;
     int m_turns = 1;
+    int m_roundBits = 0;
 };
 
 } // namespace legacy::fabric

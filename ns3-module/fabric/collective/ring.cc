@@ -18,10 +18,7 @@ namespace
 
 class RingCollective : public PassingCollective
 {
-    /// A mark has the channel, 20 bits with the turn, and 20 bits with the round.
-    static constexpr int kTurnShift = 20;
-    static constexpr int kChannelShift = 40;
-    static constexpr uint64_t kTwentyBits = (1 << 20) - 1;
+    static_assert(kMostChannels <= 1 << (kTagShift - RingPlan::kChannelShift));
 
     /// Returns the function that sends to the right neighbour in a turn of a channel.
     auto Sender(int channel, int turn, FlowSink& sink)
@@ -31,8 +28,8 @@ class RingCollective : public PassingCollective
             const int right = position + 1 == m_workers ? 0 : position + 1;
             const int from = m_plan.Order().WorkerAt(channel, position);
             const int to = m_plan.Order().WorkerAt(channel, right);
-            const uint64_t mark = static_cast<uint64_t>(channel) << kChannelShift |
-                                  static_cast<uint64_t>(turn) << kTurnShift |
+            const uint64_t mark = static_cast<uint64_t>(channel) << RingPlan::kChannelShift |
+                                  static_cast<uint64_t>(turn) << m_plan.RoundBits() |
                                   static_cast<uint64_t>(round);
             Pass(FlowOf(from,
                         to,
@@ -47,7 +44,7 @@ class RingCollective : public PassingCollective
     }
 
   public:
-    RingCollective(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    RingCollective(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : PassingCollective(spec, tagBase, std::move(done), RingPlan::CostsFor(spec)),
           m_plan(spec),
           m_turns(spec.channels),
@@ -58,9 +55,10 @@ class RingCollective : public PassingCollective
     void OnDelivered(const Flow& flow, FlowSink& sink) override
     {
         const uint64_t mark = MarkOf(flow);
-        const auto channel = static_cast<int>(mark >> kChannelShift);
-        const auto turn = static_cast<int>(mark >> kTurnShift & kTwentyBits);
-        const auto round = static_cast<int>(mark & kTwentyBits);
+        constexpr uint64_t kTurnAndRound = (uint64_t{1} << RingPlan::kChannelShift) - 1;
+        const auto channel = static_cast<int>(mark >> RingPlan::kChannelShift);
+        const auto turn = static_cast<int>((mark & kTurnAndRound) >> m_plan.RoundBits());
+        const auto round = static_cast<int>(mark & ((1 << m_plan.RoundBits()) - 1));
         const int position = m_plan.Order().PositionOf(channel, flow.destination);
         if (TurnOf(channel, turn).ring.Arrived(position, round, Sender(channel, turn, sink)))
         {
@@ -128,7 +126,7 @@ class RingCollective : public PassingCollective
 } // namespace
 
 std::unique_ptr<Collective>
-MakeRing(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeRing(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<RingCollective>(spec, tagBase, std::move(done));
 }

@@ -17,7 +17,7 @@ class ServerCollective : public CollectiveBase
     ServerCollective(const CollectiveSpec& spec,
                      int servers,
                      int window,
-                     uint16_t tagBase,
+                     uint32_t tagBase,
                      DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_servers(servers),
@@ -129,7 +129,7 @@ class ServerCollective : public CollectiveBase
 } // namespace
 
 std::unique_ptr<Collective>
-MakeServer(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeServer(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     const bool sharded = spec.algorithm == CollectiveAlgorithm::ShardedParameterServer;
     const int workers = static_cast<int>(spec.bytes.size());

@@ -65,7 +65,7 @@ class BinomialBroadcast : public CollectiveBase
   public:
     BinomialBroadcast(const CollectiveSpec& spec,
                       int64_t bytes,
-                      uint16_t tagBase,
+                      uint32_t tagBase,
                       DoneCallback done)
         : CollectiveBase(static_cast<int>(spec.bytes.size()), tagBase, std::move(done)),
           m_tree{m_workers, spec.root},
@@ -134,7 +134,7 @@ int64_t SumBytes(const CollectiveSpec& spec, const BinomialTree& tree, int rank)
 class SparseTree : public BinomialBroadcast
 {
   public:
-    SparseTree(const CollectiveSpec& spec, uint16_t tagBase, DoneCallback done)
+    SparseTree(const CollectiveSpec& spec, uint32_t tagBase, DoneCallback done)
         : BinomialBroadcast(spec, spec.sumBytes.back(), tagBase, std::move(done)),
           m_spec(spec),
           m_awaited(m_workers)
@@ -202,7 +202,7 @@ void MeterBinomialBroadcast(const BinomialTree& tree, int64_t bytes, CollectiveT
 } // namespace
 
 std::unique_ptr<Collective>
-MakeBroadcast(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeBroadcast(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<BinomialBroadcast>(
         spec, spec.bytes[spec.root], tagBase, std::move(done));
@@ -215,7 +215,7 @@ void MeterBroadcast(const CollectiveSpec& spec, CollectiveTraffic& traffic)
 }
 
 std::unique_ptr<Collective>
-MakeSparseTree(const CollectiveSpec& spec, uint16_t tagBase, Collective::DoneCallback done)
+MakeSparseTree(const CollectiveSpec& spec, uint32_t tagBase, Collective::DoneCallback done)
 {
     return std::make_unique<SparseTree>(spec, tagBase, std::move(done));
 }

@@ -37,14 +37,48 @@ enum What
     kAcksSent,  ///< a NIC has sent its ACKs; only the clock advances
 };
 
-/// A RoutedConnection has the routes of a connection, and the times of its newest flow.
+/// A Hop is a link of a connection's route.
+struct Hop
+{
+    DirectedLink link = 0;
+    bool served = true;    ///< all of the connection's packets cross it
+    bool atHost = false;   ///< it leads from or to a host
+    bool changes = false;  ///< its rate does
+    TimeNs delay = 0;      ///< to the next hop
+    TimeNs newest = 0;     ///< when its newest first frame reaches the link
+    int64_t bytes = 0;     ///< that the link could carry in the time that a flow takes
+    TimeNs firstTaken = 0; ///< time of a flow's first frame, and of the whole flow, at a link
+    TimeNs allTaken = 0;   ///< whose rate does not change
+};
+
+/// A Load is what crosses a link.
+struct Load
+{
+    void Add(const Load& more)
+    {
+        bytes += more.bytes;
+        packets += more.packets;
+    }
+
+    int64_t bytes = 0;
+    int64_t packets = 0;
+};
+
+/// A RoutedConnection has the routes of a connection, what its flows of `bytes` take, and the times
+/// of its newest flow. Most flows of a connection have equal sizes.
 struct RoutedConnection
 {
-    std::vector<DirectedLink> route; ///< empty between endpoints on one node
-    std::vector<DirectedLink> acks;  ///< route of its ACKs
-    std::vector<bool> served;        ///< by link of the route: all of its packets cross it
-    std::vector<TimeNs> heads;       ///< times of its newest first frame, by link
-    TimeNs lastArrival = 0;          ///< time of its newest flow's last byte at the destination
+    std::vector<Hop> route;         ///< empty between endpoints on one node
+    std::vector<DirectedLink> acks; ///< route of its ACKs
+    int64_t bytes = -1;             ///< payload
+    int64_t first = 0;              ///< bytes of the first frame
+    Load wire;                      ///< of a flow
+    Load answer;                    ///< of its ACKs
+    bool answerChanges = false;     ///< the rate of their first link does
+    TimeNs answerTaken = 0;         ///< their time there if it does not
+    Load sent;                      ///< by all flows that have arrived
+    Load answered;
+    TimeNs lastArrival = 0; ///< time of its newest flow's last byte at the destination
 };
 
 /// A flow in flight.
@@ -73,9 +107,9 @@ struct Line
         {
             ++next;
         }
-        if (next == ends.size())
+        if (2 * next >= ends.size())
         {
-            ends.clear();
+            ends.erase(ends.begin(), ends.begin() + static_cast<std::ptrdiff_t>(next));
             next = 0;
         }
         return static_cast<int64_t>(ends.size() - next);
@@ -88,20 +122,13 @@ struct Line
     }
 };
 
-/// Returns the number of switches between a route's links.
-int SwitchesOf(const std::vector<DirectedLink>& route)
-{
-    return static_cast<int>(route.size()) - 1;
-}
-
 class AnalyticEngine : public EventEngine
 {
   public:
     explicit AnalyticEngine(const EngineRequest& request)
         : EventEngine(request),
           m_connections(m_transport.queuePairs),
-          m_lines(2 * m_topology.Links().size()),
-          m_links(2 * m_topology.Links().size())
+          m_lines(2 * m_topology.Links().size())
     {
     }
 
@@ -112,10 +139,27 @@ class AnalyticEngine : public EventEngine
 
     std::vector<LinkCounters> Links() const override
     {
-        std::vector<LinkCounters> links = m_links;
+        std::vector<Load> loads(m_lines.size());
+        for (const auto& connections : m_connections)
+        {
+            for (const auto& [key, connection] : connections)
+            {
+                for (const Hop& hop : connection.route)
+                {
+                    loads[hop.link].Add(connection.sent);
+                }
+                for (DirectedLink link : connection.acks)
+                {
+                    loads[link].Add(connection.answered);
+                }
+            }
+        }
+        std::vector<LinkCounters> links(loads.size());
         for (size_t i = 0; i < links.size(); ++i)
         {
             const Port& port = m_topology.PortOf(static_cast<DirectedLink>(i));
+            links[i].bytes = loads[i].bytes;
+            links[i].packets = loads[i].packets;
             links[i].busy = BusyTime(port, links[i].bytes);
             links[i].peak = links[i].bytes > 0 ? 1 : 0;
         }
@@ -144,30 +188,40 @@ class AnalyticEngine : public EventEngine
   private:
     RoutedConnection& ConnectionOf(const Flow& flow, int graph);
     int64_t Streamed(DirectedLink link, int64_t bytes) const;
-    TimeNs DelayOf(DirectedLink link) const
-    {
-        return LinkDelay(m_topology, m_transport, link);
-    }
-
     bool IsHostLink(DirectedLink link) const
     {
         return m_topology.IsHost(m_topology.From(link)) || m_topology.IsHost(m_topology.To(link));
     }
 
-    TimeNs Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
+    void Size(RoutedConnection& connection, int64_t bytes) const;
+    TimeNs SentLater(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const;
+
+    /// Returns the time at which the first frame of a flow has left a port that begins to send it
+    /// at `start`.
+    TimeNs FirstSent(const InFlight& inFlight, const Hop& hop, TimeNs start) const
+    {
+        return hop.changes ? SentLater(inFlight.flow, hop.link, start, inFlight.connection->first)
+                           : Later(start, hop.firstTaken);
+    }
+
+    /// Returns the same of the whole flow.
+    TimeNs AllSent(const InFlight& inFlight, const Hop& hop, TimeNs start) const
+    {
+        return hop.changes ? SentLater(inFlight.flow, hop.link, start, hop.bytes)
+                           : Later(start, hop.allTaken);
+    }
+
     TimeNs Pass(const InFlight& inFlight, TimeNs start) const;
     TimeNs Serve(InFlight& inFlight);
     void Reach(uint64_t slot);
     void Arrive(int graph, uint64_t slot);
     void SendAcks(const InFlight& inFlight);
-    void Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets);
 
     std::vector<InFlight> m_inFlight; ///< flows by slot
     std::vector<uint64_t> m_freeSlots;
     /// Connections by their endpoints and lane, for each channel.
     std::vector<std::unordered_map<uint64_t, RoutedConnection>> m_connections;
     std::vector<Line> m_lines; ///< by directed link
-    std::vector<LinkCounters> m_links;
 };
 
 RoutedConnection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
@@ -179,16 +233,44 @@ RoutedConnection& AnalyticEngine::ConnectionOf(const Flow& flow, int graph)
     if (added)
     {
         const ConnectionName name = m_names.Of(flow, lane);
-        connection.route = m_topology.Route(name.source, name.destination, name.id);
         connection.acks = m_topology.Route(name.destination, name.source, name.id);
-        connection.heads.assign(connection.route.size(), 0);
-        for (const DirectedLink link : connection.route)
+        for (const DirectedLink link : m_topology.Route(name.source, name.destination, name.id))
         {
-            connection.served.push_back(IsHostLink(link) ||
-                                        m_topology.GetMultipath() == Multipath::Ecmp);
+            Hop& hop = connection.route.emplace_back();
+            hop.link = link;
+            hop.atHost = IsHostLink(link);
+            hop.served = hop.atHost || m_topology.GetMultipath() == Multipath::Ecmp;
+            hop.changes = m_topology.PortOf(link).schedule != nullptr;
+            hop.delay = LinkDelay(m_topology, m_transport, link);
         }
     }
     return connection;
+}
+
+/// Finds what flows of so many bytes take on the connection.
+void AnalyticEngine::Size(RoutedConnection& connection, int64_t bytes) const
+{
+    const int switches = static_cast<int>(connection.route.size()) - 1;
+    connection.bytes = bytes;
+    connection.wire = {m_transport.WireBytes(bytes, switches), m_transport.Segments(bytes)};
+    connection.answer = {m_transport.AckWireBytes(bytes, switches), m_transport.Acks(bytes)};
+    connection.first = std::min(connection.wire.bytes, m_transport.FirstFrameBytes(switches));
+    for (Hop& hop : connection.route)
+    {
+        const Port& port = m_topology.PortOf(hop.link);
+        hop.bytes = connection.first + Streamed(hop.link, connection.wire.bytes - connection.first);
+        if (!hop.changes)
+        {
+            hop.firstTaken = SerialisationTime(connection.first, port.rateBps);
+            hop.allTaken = SerialisationTime(hop.bytes, port.rateBps);
+        }
+    }
+    const Port& back = m_topology.PortOf(connection.acks.front());
+    connection.answerChanges = back.schedule != nullptr;
+    if (!connection.answerChanges)
+    {
+        connection.answerTaken = SerialisationTime(connection.answer.bytes, back.rateBps);
+    }
 }
 
 void AnalyticEngine::Send(const Flow& flow, int graph)
@@ -244,15 +326,12 @@ int64_t AnalyticEngine::Streamed(DirectedLink link, int64_t bytes) const
                                                           : bytes;
 }
 
-/// Returns the time at which `bytes` of a flow or its ACKs have left a port that begins to send
-/// them at `start`.
-TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const
+/// Returns the time at which `bytes` of a flow or its ACKs have left a port whose rate changes, if
+/// it begins to send them at `start`.
+TimeNs
+AnalyticEngine::SentLater(const Flow& flow, DirectedLink link, TimeNs start, int64_t bytes) const
 {
     const Port& port = m_topology.PortOf(link);
-    if (!port.schedule)
-    {
-        return Later(start, SerialisationTime(bytes, port.rateBps));
-    }
     const TimeNs end = port.schedule->Finish(Later(start, m_agenda.ScheduleStart()),
                                              8 * static_cast<double>(bytes));
     if (end == kNever)
@@ -272,17 +351,14 @@ TimeNs AnalyticEngine::Sent(const Flow& flow, DirectedLink link, TimeNs start, i
 /// waits nowhere.
 TimeNs AnalyticEngine::Pass(const InFlight& inFlight, TimeNs start) const
 {
-    const std::vector<DirectedLink>& route = inFlight.connection->route;
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
+    const std::vector<Hop>& route = inFlight.connection->route;
     TimeNs head = start;
     TimeNs rest = 0; // of the link that takes longest for the bytes after the first frame
     for (size_t i = inFlight.hop; i < route.size(); ++i)
     {
-        const TimeNs firstSent = Sent(inFlight.flow, route[i], head, first);
-        const int64_t all = first + Streamed(route[i], wire - first);
-        rest = std::max(rest, Sent(inFlight.flow, route[i], head, all) - firstSent);
-        head = Later(firstSent, DelayOf(route[i]));
+        const TimeNs firstSent = FirstSent(inFlight, route[i], head);
+        rest = std::max(rest, AllSent(inFlight, route[i], head) - firstSent);
+        head = Later(firstSent, route[i].delay);
     }
     return Later(head, rest);
 }
@@ -291,19 +367,15 @@ TimeNs AnalyticEngine::Pass(const InFlight& inFlight, TimeNs start) const
 /// which it begins.
 TimeNs AnalyticEngine::Serve(InFlight& inFlight)
 {
-    const std::vector<DirectedLink>& route = inFlight.connection->route;
-    const DirectedLink link = route[inFlight.hop];
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
-    const int64_t bytes = first + Streamed(link, wire - first);
-    Line& line = m_lines[link];
+    const Hop& hop = inFlight.connection->route[inFlight.hop];
+    Line& line = m_lines[hop.link];
     const int64_t others = line.Waiting(m_agenda.Now());
     TimeNs start = std::max(m_agenda.Now(), line.free);
-    const TimeNs end = Sent(inFlight.flow, link, start, bytes);
+    const TimeNs end = AllSent(inFlight, hop, start);
     line.Take(end);
-    const TimeNs frame = Sent(inFlight.flow, link, start, first) - start;
+    const TimeNs frame = FirstSent(inFlight, hop, start) - start;
     const TimeNs head = std::min(start, Later(m_agenda.Now(), others * frame));
-    if (!IsHostLink(link))
+    if (!hop.atHost)
     {
         start = std::min(start, Later(m_agenda.Now(), others * (end - start)));
     }
@@ -319,19 +391,21 @@ void AnalyticEngine::Reach(uint64_t slot)
 {
     InFlight& inFlight = m_inFlight[slot];
     RoutedConnection& connection = *inFlight.connection;
-    const std::vector<DirectedLink>& route = connection.route;
-    const int64_t wire = m_transport.WireBytes(inFlight.flow.bytes, SwitchesOf(route));
-    const int64_t first = std::min(wire, m_transport.FirstFrameBytes(SwitchesOf(route)));
+    if (connection.bytes != inFlight.flow.bytes)
+    {
+        Size(connection, inFlight.flow.bytes);
+    }
+    std::vector<Hop>& route = connection.route;
     TimeNs head = Serve(inFlight);
     do
     {
-        head = Later(Sent(inFlight.flow, route[inFlight.hop], head, first),
-                     DelayOf(route[inFlight.hop]));
+        const Hop& hop = route[inFlight.hop];
+        head = Later(FirstSent(inFlight, hop, head), hop.delay);
         ++inFlight.hop;
-    } while (inFlight.hop < route.size() && !connection.served[inFlight.hop]);
+    } while (inFlight.hop < route.size() && !route[inFlight.hop].served);
     if (inFlight.hop < route.size())
     {
-        TimeNs& newest = connection.heads[inFlight.hop];
+        TimeNs& newest = route[inFlight.hop].newest;
         newest = std::max(newest, head);
         Push(newest, kHead, inFlight.graph, slot);
         return;
@@ -359,26 +433,20 @@ void AnalyticEngine::Arrive(int graph, uint64_t slot)
 void AnalyticEngine::SendAcks(const InFlight& inFlight)
 {
     const Flow& flow = inFlight.flow;
-    const RoutedConnection& connection = *inFlight.connection;
-    const std::vector<DirectedLink>& back = connection.acks;
-    const int switches = SwitchesOf(connection.route);
-    const int64_t acks = m_transport.AckWireBytes(flow.bytes, switches);
-    const int64_t wire = m_transport.WireBytes(flow.bytes, switches);
-    Count(connection.route, wire, m_transport.Segments(flow.bytes));
-    Count(back, acks, m_transport.Acks(flow.bytes));
-    Line& line = m_lines[back.front()];
-    line.Waiting(m_agenda.Now());
-    line.Take(Sent(flow, back.front(), std::max(m_agenda.Now(), line.free), acks));
-    Push(line.free, kAcksSent, 0, 0);
-}
-
-void AnalyticEngine::Count(const std::vector<DirectedLink>& route, int64_t bytes, int64_t packets)
-{
-    for (DirectedLink link : route)
+    RoutedConnection& connection = *inFlight.connection;
+    if (connection.bytes != flow.bytes)
     {
-        m_links[link].bytes += bytes;
-        m_links[link].packets += packets;
+        Size(connection, flow.bytes);
     }
+    connection.sent.Add(connection.wire);
+    connection.answered.Add(connection.answer);
+    const DirectedLink back = connection.acks.front();
+    Line& line = m_lines[back];
+    line.Waiting(m_agenda.Now());
+    const TimeNs start = std::max(m_agenda.Now(), line.free);
+    line.Take(connection.answerChanges ? SentLater(flow, back, start, connection.answer.bytes)
+                                       : Later(start, connection.answerTaken));
+    Push(line.free, kAcksSent, 0, 0);
 }
 
 } // namespace

@@ -114,7 +114,7 @@ class StageBuilder
         const auto stream = static_cast<size_t>(sums.stream);
         const auto first = static_cast<size_t>(ShardedStream::Tensor);
         const int added = m_operations.AddCollective(
-            sums.stream, NameOf(kNames[stream - first], segment.unit), sums.sum, {after}, times);
+            sums.stream, {kNames[stream - first], segment.unit}, sums.sum, {after}, times);
         m_operations.Await(added);
         return added;
     }
@@ -136,8 +136,7 @@ class StageBuilder
         const int parts = m_operations.Folded() ? 1 : std::max(1, static_cast<int>(sums.size()));
         for (int part = 0; part < parts; ++part)
         {
-            m_operations.AddSegment(
-                NameOf(name, segment.unit), label, PartOf(duration, part, parts));
+            m_operations.AddSegment({name, segment.unit}, label, PartOf(duration, part, parts));
             if (!m_operations.Folded() && !sums.empty())
             {
                 AddTensorSum(segment, *sums[part], 1, m_operations.Computed());
@@ -218,7 +217,7 @@ class StageBuilder
         {
             for (int s = visit->last; s >= visit->first; --s)
             {
-                m_operations.AddSegment(NameOf("weights", visit->unit),
+                m_operations.AddSegment({"weights", visit->unit},
                                         SegmentLabel::Compute,
                                         m_stage.chunks[step.chunk][s].weights);
             }
@@ -246,31 +245,30 @@ class StageBuilder
             SumAll();
         }
         int packed =
-            m_operations.AddSegment(NameOf("pack", number),
+            m_operations.AddSegment({"pack", number},
                                     SegmentLabel::Compute,
                                     unit.pack,
                                     After({m_step.oneReduction ? m_reduced : kNoOperation}));
         if (!unit.encode.empty())
         {
-            packed = m_operations.AddSegment(
-                NameOf("encode", number), SegmentLabel::Encode, unit.encode);
+            packed = m_operations.AddSegment({"encode", number}, SegmentLabel::Encode, unit.encode);
         }
         if (!unit.first.empty())
         {
             packed = m_operations.AddCollective(
-                ShardedStream::Reduce, NameOf("first", number), unit.first, {packed});
+                ShardedStream::Reduce, {"first", number}, unit.first, {packed});
         }
         if (!unit.between.empty())
         {
             packed = m_operations.AddSegment(
-                NameOf("between", number), SegmentLabel::Encode, unit.between, {packed});
+                {"between", number}, SegmentLabel::Encode, unit.between, {packed});
         }
         m_reduced = m_operations.AddCollective(
-            ShardedStream::Reduce, NameOf("RS", number), unit.reduce, {packed});
+            ShardedStream::Reduce, {"RS", number}, unit.reduce, {packed});
         m_received.push_back({number, m_reduced});
         if (m_step.reductionsBlock)
         {
-            m_operations.AddSegment(NameOf("wait", number), SegmentLabel::Compute, {}, {m_reduced});
+            m_operations.AddSegment({"wait", number}, SegmentLabel::Compute, {}, {m_reduced});
         }
         if (unit.sum.empty() || m_step.reductionsBlock)
         {
@@ -288,15 +286,13 @@ class StageBuilder
             int summed = received.operation;
             if (!unit.sum.empty())
             {
-                summed = m_operations.AddSegment(NameOf("sum", received.unit),
-                                                 SegmentLabel::Decode,
-                                                 unit.sum,
-                                                 {received.operation});
+                summed = m_operations.AddSegment(
+                    {"sum", received.unit}, SegmentLabel::Decode, unit.sum, {received.operation});
             }
             if (!unit.replicas.empty())
             {
                 m_summed = m_operations.AddCollective(
-                    ShardedStream::Replica, NameOf("AR", received.unit), unit.replicas, {summed});
+                    ShardedStream::Replica, {"AR", received.unit}, unit.replicas, {summed});
             }
         }
         m_received.clear();
@@ -317,7 +313,6 @@ class StageBuilder
 
 ShardedPlan BuildSharded(const StepTraffic& traffic, const AloneTimes* alone)
 {
-    CheckSharded(traffic);
     const auto stages = static_cast<int>(traffic.sharded->stages.size());
     const bool folded = alone && alone->folded;
     ShardedPlan result;
@@ -370,6 +365,7 @@ CollectiveGroups MessagesOf(const StepTraffic& traffic, int stage, int direction
 void ForEachUse(const StepTraffic& traffic,
                 const std::function<void(const CollectiveGroups& groups, int64_t times)>& use)
 {
+    CheckSharded(traffic);
     const auto stages = static_cast<int>(traffic.sharded->stages.size());
     AloneTimes none; // how often a list is used does not depend on times
     none.folded = true;
@@ -398,6 +394,7 @@ void ForEachUse(const StepTraffic& traffic,
 
 StepPlan BuildSharded(const StepTraffic& traffic)
 {
+    CheckSharded(traffic);
     return std::move(BuildSharded(traffic, nullptr).plan);
 }
 

@@ -58,7 +58,8 @@ struct ShardedPlan
 /// units that no segment uses or several chunks do, and groups that miss a worker or have one
 /// twice.
 StepPlan BuildSharded(const StepTraffic& traffic);
-/// The same of collectives and messages that take their times alone.
+/// The same of collectives and messages that take their times alone, in a traffic that CheckSharded
+/// took.
 ShardedPlan BuildSharded(const StepTraffic& traffic, const AloneTimes* alone);
 
 /// Calls `use` with each list of collectives of the traffic.
@@ -109,7 +110,7 @@ std::vector<int> GroupsOf(const CollectiveGroups& groups,
                           bool some,
                           const std::string& what);
 
-/// Throws Error as BuildSharded does. Internal to it.
+/// Throws Error as BuildSharded does. Internal to fabric/.
 void CheckSharded(const StepTraffic& traffic);
 
 } // namespace legacy::fabric

@@ -18,11 +18,14 @@ constexpr int64_t kMostSegments = 1 << 22; ///< of all passes together
 constexpr int kNoGroup = -1;
 
 /// Throws Error unless a list has one time >= 0 for each worker, one for all, or none.
-void CheckDurations(const std::vector<TimeNs>& times, size_t workers, const std::string& what)
+void CheckDurations(const std::vector<TimeNs>& times,
+                    size_t workers,
+                    const std::string& where,
+                    const char* what)
 {
     if (times.size() > 1 && times.size() != workers)
     {
-        throw Error("sharded step: " + what,
+        throw Error("sharded step: " + where + what,
                     std::to_string(times.size()) + " times",
                     "one for each of " + std::to_string(workers) + " workers, or one for all");
     }
@@ -30,7 +33,8 @@ void CheckDurations(const std::vector<TimeNs>& times, size_t workers, const std:
     {
         if (time < 0)
         {
-            throw Error("sharded step: " + what, std::to_string(time) + " ns", "0 ns or more");
+            throw Error(
+                "sharded step: " + where + what, std::to_string(time) + " ns", "0 ns or more");
         }
     }
 }
@@ -47,14 +51,15 @@ void CheckGroups(const CollectiveGroups& groups,
 
 void CheckUnit(const ShardedUnit& unit, const std::vector<int>& workers, const std::string& where)
 {
-    const std::pair<const char*, const std::vector<TimeNs>*> times[] = {{"unpack", &unit.unpack},
-                                                                        {"pack", &unit.pack},
-                                                                        {"encode", &unit.encode},
-                                                                        {"between", &unit.between},
-                                                                        {"sum", &unit.sum}};
+    const std::pair<const char*, const std::vector<TimeNs>*> times[] = {
+        {": unpack", &unit.unpack},
+        {": pack", &unit.pack},
+        {": encode", &unit.encode},
+        {": between", &unit.between},
+        {": sum", &unit.sum}};
     for (const auto& [name, list] : times)
     {
-        CheckDurations(*list, workers.size(), where + ": " + name);
+        CheckDurations(*list, workers.size(), where, name);
     }
     const std::pair<const char*, const CollectiveGroups*> lists[] = {
         {"gather", &unit.gather},
@@ -72,10 +77,10 @@ void CheckSegment(const ShardedSegment& segment,
                   const std::vector<int>& workers,
                   const std::string& where)
 {
-    CheckDurations(segment.forward, workers.size(), where + ": forward");
-    CheckDurations(segment.recompute, workers.size(), where + ": recompute");
-    CheckDurations(segment.backward, workers.size(), where + ": backward");
-    CheckDurations(segment.weights, workers.size(), where + ": weights");
+    CheckDurations(segment.forward, workers.size(), where, ": forward");
+    CheckDurations(segment.recompute, workers.size(), where, ": recompute");
+    CheckDurations(segment.backward, workers.size(), where, ": backward");
+    CheckDurations(segment.weights, workers.size(), where, ": weights");
     for (const TensorSums& sums : segment.sums)
     {
         if (sums.stream < ShardedStream::Tensor || sums.stream == ShardedStream::Pipe)
@@ -129,7 +134,7 @@ void CheckStage(const StepTraffic& traffic, int number, const std::string& where
         }
         CheckUnit(stage.units[u], workers, at);
     }
-    CheckDurations(stage.update, workers.size(), where + "update");
+    CheckDurations(stage.update, workers.size(), where, "update");
 }
 
 /// Throws Error unless all stages have as many workers, and as many chunks, and each worker is in
@@ -190,10 +195,10 @@ std::vector<int> GroupsOf(const CollectiveGroups& groups,
                           const std::string& what)
 {
     constexpr int kElsewhere = -2;
-    std::vector<int> group; // by worker
+    const int last = workers.empty() ? -1 : *std::max_element(workers.begin(), workers.end());
+    std::vector<int> group(static_cast<size_t>(last) + 1, kElsewhere); // by worker
     for (int worker : workers)
     {
-        group.resize(std::max(group.size(), static_cast<size_t>(worker) + 1), kElsewhere);
         group[worker] = kNoGroup;
     }
     const auto add = [&](int worker, int number)
@@ -225,6 +230,7 @@ std::vector<int> GroupsOf(const CollectiveGroups& groups,
         }
     }
     std::vector<int> groupOf;
+    groupOf.reserve(workers.size());
     for (int worker : workers)
     {
         groupOf.push_back(group[worker]);
@@ -256,7 +262,7 @@ void CheckSharded(const StepTraffic& traffic)
             segments += static_cast<int64_t>(chunk.size());
         }
     }
-    CheckDurations(step.announce, traffic.workers / step.stages.size(), "announce");
+    CheckDurations(step.announce, traffic.workers / step.stages.size(), "", "announce");
     CheckRange("sharded step: message", step.messageBytes, 0, INT64_MAX);
     CheckRange(
         "sharded step: passes", step.passes, 1, kMostSegments / std::max<int64_t>(1, segments));

@@ -18,7 +18,7 @@ namespace
 /// until the calls have returned.
 constexpr int kDeepest = 200;
 
-constexpr size_t kMostCollectives = (1 << 16) - 1; // tags have 16 bits for it; one is for messages
+constexpr size_t kMostCollectives = kMostTagBases - 1; ///< one is for messages
 
 const StepPlan& Checked(const StepPlan& plan, bool check)
 {
@@ -121,7 +121,7 @@ PlanGraph::Impl::Impl(StepPlan given, bool check)
     {
         const int number = static_cast<int>(c);
         collectives.push_back(MakeCollective(plan.collectives[c],
-                                             static_cast<uint16_t>(c),
+                                             static_cast<uint32_t>(c),
                                              [this, number](int rank, FlowSink& sink)
                                              { EndCollective(number, rank, sink); }));
     }

@@ -89,7 +89,7 @@ void StageGathers::Issue(size_t number)
     }
     gather.operation = m_operations.AddCollective(
         ShardedStream::Gather,
-        NameOf("AG", gather.unit),
+        {"AG", gather.unit},
         gather.again && !unit.gatherAgain.empty() ? unit.gatherAgain : unit.gather,
         std::move(after));
 }
@@ -97,7 +97,7 @@ void StageGathers::Issue(size_t number)
 void StageGathers::Unpack(int unit, int gathered)
 {
     m_operations.AddSegment(
-        NameOf("unpack", unit), SegmentLabel::Compute, m_units[unit].unpack, {gathered});
+        {"unpack", unit}, SegmentLabel::Compute, m_units[unit].unpack, {gathered});
 }
 
 void StageGathers::GatherAll()
@@ -109,7 +109,7 @@ void StageGathers::GatherAll()
         if (!m_units[unit].gather.empty())
         {
             const int gathered = m_operations.AddCollective(
-                ShardedStream::Gather, NameOf("AG", number), m_units[unit].gather, {updated});
+                ShardedStream::Gather, {"AG", number}, m_units[unit].gather, {updated});
             Unpack(number, gathered);
         }
     }

@@ -6,11 +6,6 @@
 namespace legacy::fabric
 {
 
-std::string NameOf(const char* what, int unit)
-{
-    return std::string(what) + "(" + std::to_string(unit) + ")";
-}
-
 std::vector<int> After(std::initializer_list<int> operations)
 {
     std::vector<int> after;
@@ -48,7 +43,7 @@ int StageOperations::Add(StepOperation operation)
     return static_cast<int>(operations.size()) - 1;
 }
 
-int StageOperations::AddSegment(std::string name,
+int StageOperations::AddSegment(const OperationName& name,
                                 SegmentLabel label,
                                 const std::vector<TimeNs>& duration,
                                 std::vector<int> after)
@@ -59,7 +54,7 @@ int StageOperations::AddSegment(std::string name,
         return m_computed = Count();
     }
     StepOperation segment;
-    segment.name = std::move(name);
+    segment.name = name.Text();
     segment.stream = static_cast<int>(ShardedStream::Compute);
     segment.label = label;
     segment.duration = duration;
@@ -74,7 +69,7 @@ int StageOperations::AddSegment(std::string name,
 }
 
 int StageOperations::AddCollective(ShardedStream stream,
-                                   std::string name,
+                                   const OperationName& name,
                                    const CollectiveGroups& groups,
                                    std::vector<int> after,
                                    int times)
@@ -84,7 +79,7 @@ int StageOperations::AddCollective(ShardedStream stream,
     {
         return Count();
     }
-    StepOperation operation = Carried(stream, std::move(name), std::move(after));
+    StepOperation operation = Carried(stream, name, std::move(after));
     if (m_folded)
     {
         operation.kind = OperationKind::Transfer;
@@ -125,12 +120,12 @@ int StageOperations::AddLast(const char* what, const CollectiveGroups& groups, i
 
 /// Returns a collective that is in none.
 StepOperation
-StageOperations::Carried(ShardedStream stream, std::string name, std::vector<int> after)
+StageOperations::Carried(ShardedStream stream, const OperationName& name, std::vector<int> after)
 {
     static constexpr int kCommunicators[] = {kNoCommunicator, 0, 0, 1, 2, kNoCommunicator, 3, 4};
     StepOperation operation;
     operation.kind = OperationKind::Collective;
-    operation.name = std::move(name);
+    operation.name = name.Text();
     operation.stream = static_cast<int>(stream);
     operation.after = std::move(after);
     operation.communicator = kCommunicators[static_cast<size_t>(stream)];
@@ -254,7 +249,7 @@ StageOperations::Message(OperationKind kind, int other, int sender, int directio
         static_cast<int>(static_cast<size_t>(other) % m_traffic.sharded->stages.size());
     StepOperation message;
     message.kind = kind;
-    message.name = NameOf(kind == OperationKind::Send ? "send" : "receive", sender);
+    message.name = OperationName(kind == OperationKind::Send ? "send" : "receive", sender).Text();
     message.stream = static_cast<int>(ShardedStream::Pipe);
     message.tag = 2 * sender + direction;
     message.peer = m_folded ? std::vector<int>{stage} : WorkersOf(m_traffic, stage);

@@ -19,8 +19,23 @@ enum MessageDirection : int
     kToPrevious = 1,
 };
 
-/// Returns "AG(7)".
-std::string NameOf(const char* what, int unit);
+/// An OperationName is "AG(7)", or "update" without a unit. Its text is made for operations that
+/// are not only counted.
+struct OperationName
+{
+    OperationName(const char* itsWhat, int itsUnit = kNoUnit) : what(itsWhat), unit(itsUnit)
+    {
+    }
+
+    std::string Text() const
+    {
+        return unit == kNoUnit ? what : std::string(what) + "(" + std::to_string(unit) + ")";
+    }
+
+    static constexpr int kNoUnit = -1;
+    const char* what;
+    int unit;
+};
 
 /// Returns the operations that are any.
 std::vector<int> After(std::initializer_list<int> operations);
@@ -37,7 +52,7 @@ class StageOperations
                     std::map<const CollectiveGroups*, int>& first);
 
     /// Adds a segment after others, and returns its number.
-    int AddSegment(std::string name,
+    int AddSegment(const OperationName& name,
                    SegmentLabel label,
                    const std::vector<TimeNs>& duration,
                    std::vector<int> after = {});
@@ -45,7 +60,7 @@ class StageOperations
     /// Adds collectives, one of which each worker of the stage takes part in. `times` of them run
     /// one after the other in a folded plan.
     int AddCollective(ShardedStream stream,
-                      std::string name,
+                      const OperationName& name,
                       const CollectiveGroups& groups,
                       std::vector<int> after,
                       int times = 1);
@@ -80,7 +95,7 @@ class StageOperations
         return m_counted++;
     }
 
-    StepOperation Carried(ShardedStream stream, std::string name, std::vector<int> after);
+    StepOperation Carried(ShardedStream stream, const OperationName& name, std::vector<int> after);
     std::vector<int>
     InGroups(const CollectiveGroups& groups, int first, const std::string& name) const;
     bool TakesPart(int stage, const CollectiveGroups& groups) const;

@@ -60,9 +60,14 @@ void ConnectRings(Topology& topology,
 
 } // namespace
 
-Topology BuildFatTree(int k, const Tier& host, const Tier& aggregation, const Tier& core)
+Topology BuildFatTree(int k,
+                      const Tier& host,
+                      const Tier& aggregation,
+                      const Tier& core,
+                      int gpus,
+                      const Tier& node)
 {
-    assert(k >= 2 && k % 2 == 0);
+    assert(k >= 2 && k % 2 == 0 && gpus >= 1 && k / 2 % gpus == 0);
     const int half = k / 2;
     Topology topology;
     topology.SetName("fat-tree");
@@ -70,9 +75,15 @@ Topology BuildFatTree(int k, const Tier& host, const Tier& aggregation, const Ti
     const std::vector<int> edges = AddSwitches(topology, "edge", k * half);
     const std::vector<int> aggregations = AddSwitches(topology, "aggregation", k * half);
     const std::vector<int> cores = AddSwitches(topology, "core", half * half);
+    const std::vector<int> inner =
+        AddSwitches(topology, "node", gpus > 1 ? k * half * half / gpus : 0);
     for (int i = 0; i < k * half * half; ++i)
     {
-        Connect(topology, i, edges[i / half], host);
+        if (gpus > 1)
+        {
+            Connect(topology, i, inner[i / gpus], node);
+        }
+        Connect(topology, i, edges[i / gpus / half * gpus + i % gpus], host);
     }
     for (int pod = 0; pod < k; ++pod)
     {

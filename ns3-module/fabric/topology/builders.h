@@ -16,8 +16,15 @@ struct Tier
 
 /// Builds a k-ary fat-tree (Al-Fares, Loukissas, Vahdat, SIGCOMM'08): k pods of k/2 edge and k/2
 /// aggregation switches, (k/2)^2 cores and k^3/4 hosts. Host i is on edge switch i / (k/2). k is
-/// even, and at least 2.
-Topology BuildFatTree(int k, const Tier& host, const Tier& aggregation, const Tier& core);
+/// even, and at least 2. With `gpus` above 1, a divisor of k/2, so many consecutive hosts are the
+/// GPUs of a node: each has a link to the node's switch as well, and those of k/2 nodes in a row
+/// are on `gpus` edge switches, GPU i of each node on the i-th.
+Topology BuildFatTree(int k,
+                      const Tier& host,
+                      const Tier& aggregation,
+                      const Tier& core,
+                      int gpus = 1,
+                      const Tier& node = {});
 
 /// Builds a leaf-spine fabric: every leaf has a link to every spine, and host i is on leaf i /
 /// hostsPerLeaf.

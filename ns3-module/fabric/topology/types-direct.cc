@@ -16,7 +16,6 @@ namespace
 
 constexpr int kMaxHosts = TopologyBuild::kMaxHosts;
 constexpr int kGpusPerNode = 8;
-constexpr int kFastLink = 8; ///< rate of the links inside a node, relative to other links
 
 int PartsOf(int64_t a, int64_t b)
 {
@@ -80,14 +79,6 @@ std::pair<int, int> NodeSizes(TopologyBuild& build)
                      build.settings.Has("nodes") ? "nodes" : "gpus",
                      AtLeast("nodes x gpus", build));
     return {nodes, gpus};
-}
-
-/// Returns the tier of the links inside a node.
-Tier NodeTier(TopologyBuild& build)
-{
-    Tier fast = build.common;
-    fast.rateBps = std::min(fast.rateBps, INT64_MAX / kFastLink) * kFastLink;
-    return build.TierOf("node", fast);
 }
 
 } // namespace
@@ -161,7 +152,7 @@ Topology MakeRailOptimised(TopologyBuild& build)
     const int fitting = std::clamp(static_cast<int>(nodes / ratio), 1, std::min(nodes, 1024));
     const int spines = build.settings.Int("spines", fitting, 1, 1024);
     build.CheckLinks(static_cast<int64_t>(gpus) * (2 * int64_t{nodes} + spines), "gpus");
-    const Tier node = NodeTier(build);
+    const Tier node = build.NodeTier();
     const Tier rail = build.TierOf("rail");
     Tier spine = build.TierOf("spine");
     build.Divide("oversubscription", "spine", nodes, rail.rateBps, spines, spine);
@@ -173,7 +164,7 @@ Topology MakeNodes(TopologyBuild& build)
     const auto [nodes, gpus] = NodeSizes(build);
     const int leaves = build.settings.Int("leaves", 1, 1, 1024);
     build.CheckLinks(static_cast<int64_t>(nodes) * (gpus + leaves), "leaves");
-    return BuildNodes(nodes, gpus, leaves, NodeTier(build), build.TierOf("network"));
+    return BuildNodes(nodes, gpus, leaves, build.NodeTier(), build.TierOf("network"));
 }
 
 } // namespace legacy::fabric

@@ -28,6 +28,7 @@ namespace
 constexpr int kMaxPorts = 64;     ///< k of a fat-tree: 65,536 hosts
 constexpr int kDefaultHosts = 16; ///< number of hosts if neither a size nor a need is given
 constexpr int kHostsPerLeaf = 4;
+constexpr int kFastLink = 8; ///< rate of the links inside a node, relative to other links
 
 int64_t FatTreeHosts(int k)
 {
@@ -44,10 +45,12 @@ const std::vector<Entry>& Entries()
 {
     static const std::vector<Entry> entries{
         {{"fat-tree",
-          "k, oversubscription, core.oversubscription",
-          "host, aggregation, core",
-          "k pods of k/2 edge and k/2 aggregation switches; k^3/4 hosts. oversubscription divides "
-          "the rate of the edge switches' uplinks, core.oversubscription that of the aggregation "
+          "k, gpus, oversubscription, core.oversubscription",
+          "node, host, aggregation, core",
+          "k pods of k/2 edge and k/2 aggregation switches; k^3/4 hosts. With gpus above 1, so "
+          "many "
+          "hosts are a node, with a fast link each to its switch. oversubscription divides the "
+          "rate of the edge switches' uplinks, core.oversubscription that of the aggregation "
           "switches'"},
          MakeFatTree},
         {{"leaf-spine",
@@ -138,6 +141,13 @@ Tier TopologyBuild::TierOf(const std::string& name, const Tier& fallback)
                 settings.Bytes(name + ".queue", fallback.queueBytes)};
 }
 
+Tier TopologyBuild::NodeTier()
+{
+    Tier fast = common;
+    fast.rateBps = std::min(fast.rateBps, INT64_MAX / kFastLink) * kFastLink;
+    return TierOf("node", fast);
+}
+
 void TopologyBuild::Divide(const std::string& key,
                            const std::string& name,
                            int down,
@@ -201,6 +211,13 @@ Topology MakeFatTree(TopologyBuild& build)
         throw Error(build.settings.Location("k"), std::to_string(k), "an even number");
     }
     build.CheckHosts(FatTreeHosts(k), "k", "k = " + std::to_string(smallest) + " or more");
+    const int gpus = build.settings.Int("gpus", 1, 1, k / 2);
+    if (k / 2 % gpus != 0)
+    {
+        throw Error(build.settings.Location("gpus"),
+                    std::to_string(gpus),
+                    "a divisor of k/2 = " + std::to_string(k / 2));
+    }
     const Tier host = build.TierOf("host");
     Tier aggregation = build.TierOf("aggregation");
     build.Divide("oversubscription", "aggregation", k / 2, host.rateBps, k / 2, aggregation);
@@ -213,7 +230,8 @@ Topology MakeFatTree(TopologyBuild& build)
     }
     Tier core = build.TierOf("core", above);
     build.Divide("core.oversubscription", "core", k / 2, aggregation.rateBps, k / 2, core);
-    return BuildFatTree(k, host, aggregation, core);
+    return gpus == 1 ? BuildFatTree(k, host, aggregation, core)
+                     : BuildFatTree(k, host, aggregation, core, gpus, build.NodeTier());
 }
 
 Topology MakeLeafSpine(TopologyBuild& build)

@@ -27,6 +27,8 @@ struct TopologyBuild
     /// Returns the tier of the settings "<name>.rate", ".delay" and ".queue".
     Tier TierOf(const std::string& name);
     Tier TierOf(const std::string& name, const Tier& fallback);
+    /// Returns that of the links inside a node, which are 8 times as fast as others by default.
+    Tier NodeTier();
 
     /// Reads the setting `key`, an oversubscription: what `down` links of the rate `downBps` bring
     /// in, divided by what the `up` links of `tier` can carry on. It sets the tier's rate where the

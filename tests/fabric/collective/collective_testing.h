@@ -20,7 +20,7 @@
 
 namespace legacy::fabric {
 
-inline constexpr uint16_t kTagBase = 0xBEEF;
+inline constexpr uint32_t kTagBase = 0xBEEF42;
 
 // Returns a spec for `workers` with usable values in all fields that any algorithm reads: servers,
 // groups, sums that grow, a tree of two aggregators below a root.
@@ -135,7 +135,7 @@ class Trial {
   using Key = std::tuple<int, int, uint64_t>;  // source, destination, tag
 
   void Sent(const Flow& flow, int workers) {
-    EXPECT_EQ(flow.tag >> 48, kTagBase);
+    EXPECT_EQ(flow.tag >> kTagShift, kTagBase);
     EXPECT_NE(flow.source, flow.destination);
     EXPECT_TRUE(flow.source >= workers || started_[flow.source] || relays);
     ++flows;

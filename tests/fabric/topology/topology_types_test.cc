@@ -174,6 +174,28 @@ TEST(FatTree, OversubscriptionDividesTheUplinksItNames) {
             std::string::npos);
 }
 
+TEST(FatTree, GpusOfANodeAreOnOneEdgeSwitchEach) {
+  const Topology topology = Make("fat-tree:k=8,gpus=2,rate=1Gbps");
+  EXPECT_EQ(topology.Hosts().size(), 128u);
+  EXPECT_EQ(topology.Links().size(), 4u * 128u);
+  for (int host : topology.Hosts()) EXPECT_EQ(Degrees(topology, host), std::pair(0, 2));
+  const auto name_after = [&](int a, int b) {
+    return topology.NodeName(topology.To(topology.Route(a, b, 0)[0]));
+  };
+  EXPECT_EQ(topology.Route(0, 1, 0).size(), 2u);
+  EXPECT_EQ(name_after(0, 1), "node0");
+  EXPECT_EQ(topology.PortOf(topology.Route(0, 1, 0)[0]).rateBps, 8'000'000'000);
+  EXPECT_EQ(topology.Route(1, 7, 0).size(), 2u);  // the fourth node: GPU 1 of each on an edge
+  EXPECT_EQ(name_after(1, 7), "edge1");
+  EXPECT_EQ(topology.PortOf(topology.Route(1, 7, 0)[0]).rateBps, 1'000'000'000);
+  EXPECT_EQ(topology.Route(0, 7, 0).size(), 4u);
+  EXPECT_EQ(name_after(8, 0), "edge2");
+  EXPECT_EQ(topology.Route(0, 8, 0).size(), 4u);   // the same pod
+  EXPECT_EQ(topology.Route(0, 16, 0).size(), 6u);  // the next one
+  EXPECT_EQ(ErrorOf("fat-tree:k=8,gpus=3"),
+            "topology: gpus: got '3'; allowed: a divisor of k/2 = 4");
+}
+
 TEST(Types, SizesFollowFromTheHostsNeeded) {
   EXPECT_EQ(Hosts("torus", 1024), 1024u);  // 16 x 8 x 8
   EXPECT_EQ(Make("torus", 1024).NodeName(2047), "router15.7.7");
