@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 
+#include "base/hash.h"
 #include "compress/checks.h"
 #include "compress/codecs/quantiser_codec.h"
 #include "compress/cpu/vector.h"
@@ -120,9 +121,14 @@ Message CodecExchange::MakeMessage(int worker, std::span<const float> gradient) 
 void CodecExchange::KeepFirst(HopOrder order, int worker) {
   const std::span<float> residual = memory().MutableResidual(worker);
   if (residual.empty()) return;
-  const auto pieces = HopRanges(unit().numel, OwnQuantiserCodec().quantiser().Bucket(),
-                                HopPieces(order, workers()));
-  const HopRange first = FirstHop(order, worker, workers(), pieces);
+  HopRange first;
+  if (setup_.owner) {
+    const auto [owner, owners] = *setup_.owner;
+    if (SendsOwnFirst(order, worker % owners, owner, owners)) first.end = unit().numel;
+  } else {
+    first = FirstHop(order, worker, workers(),
+                     QuantisedPieces(*setup_.codec, unit().numel, order, workers()));
+  }
   std::ranges::fill(residual.first(first.begin), 0.0f);
   std::ranges::fill(residual.subspan(first.end), 0.0f);
 }
@@ -232,12 +238,38 @@ void CodecExchange::AddAndEncodeAgain(HopOrder order) {
     messages.emplace_back(waiting_[w].bytes);
     own.emplace_back(waiting_[w].bytes.empty() ? zeros : own_[w]);
   }
-  const Quantiser& quantiser = OwnQuantiserCodec().quantiser();
-  const QuantiserHops coder(quantiser, SharedContext(), unit().numel, messages);
-  const auto pieces = HopRanges(unit().numel, coder.Block(), HopPieces(order, workers()));
-  GatherPieces(coder, pieces, ReduceByHops(order, coder, own, pieces), sum_);
+  if (setup_.owner) {
+    AddForOwners(order, messages, own);
+  } else {
+    const Quantiser& quantiser = OwnQuantiserCodec().quantiser();
+    const QuantiserHops coder(quantiser, SharedContext(), unit().numel, messages);
+    const auto pieces = HopRanges(unit().numel, coder.Block(), HopPieces(order, workers()));
+    GatherPieces(coder, pieces, ReduceByHops(order, coder, own, pieces), sum_);
+  }
   for (Message& message : waiting_) message = {};
   for (std::vector<float>& values : own_) values.clear();
+}
+
+// Adds the sums of all copies of the model. Each draws for itself; a single worker stands for all.
+void CodecExchange::AddForOwners(HopOrder order, std::span<const ByteSpan> messages,
+                                 std::span<const std::span<const float>> own) {
+  const int owners = std::min(setup_.owner->owners, workers());
+  for (int first = 0; first < workers(); first += owners) {
+    CodecContext context = SharedContext();
+    if (first > 0) {
+      context.random.seed = HashWords({context.random.seed, static_cast<uint64_t>(first)});
+    }
+    const QuantiserHops coder(OwnQuantiserCodec().quantiser(), context, unit().numel,
+                              messages.subspan(static_cast<size_t>(first), owners));
+    std::vector<float> sum =
+        SumOfOwner(order, coder, own.subspan(static_cast<size_t>(first), owners),
+                   setup_.owner->worker % owners);
+    if (first > 0) {
+      cpu::Add(sum, sum_);
+    } else {
+      sum_ = std::move(sum);
+    }
+  }
 }
 
 void CodecExchange::Mean(std::span<float> out) const {

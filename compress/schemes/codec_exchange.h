@@ -23,7 +23,8 @@ struct CodecExchangeSetup {
   MemoryOptions memory;
   bool whole = false;  // true: the unit is sent whole
   Summing summing = Summing::kPlain;
-  int64_t slice = 0;  // as in CodecStep
+  int64_t slice = 0;                             // as in CodecStep
+  std::optional<HopOwner> owner = std::nullopt;  // of sums by hops; nothing: all workers need them
 };
 
 // Encodes, gathers or sums, and decodes the messages of one codec.
@@ -66,6 +67,8 @@ class CodecExchange : public ExchangeBase {
   const QuantiserCodec& OwnQuantiserCodec() const;
   void AddAlongRing();
   void AddAndEncodeAgain(HopOrder order);
+  void AddForOwners(HopOrder order, std::span<const ByteSpan> messages,
+                    std::span<const std::span<const float>> own);
   // Leaves the residual of what the worker sends first.
   void KeepFirst(HopOrder order, int worker);
   Message MakeMessage(int worker, std::span<const float> gradient);

@@ -156,6 +156,17 @@ std::unique_ptr<Exchange> CodecScheme::Open(const Unit& unit, int workers) const
       unit, workers);
 }
 
+std::unique_ptr<Exchange> CodecScheme::OpenForOwner(const Unit& slice, int workers,
+                                                    HopOwner owner) const {
+  return std::make_unique<CodecExchange>(CodecExchangeSetup{.scheme = name_,
+                                                            .codec = Of(slice),
+                                                            .memory = options_.memory,
+                                                            .summing = options_.summing,
+                                                            .slice = options_.slice,
+                                                            .owner = owner},
+                                         slice, workers);
+}
+
 std::unique_ptr<Scheme> MakeCodecScheme(std::unique_ptr<Codec> codec,
                                         const CodecSchemeOptions& options, std::string name) {
   const std::shared_ptr<const Codec> shared = std::move(codec);

@@ -85,6 +85,9 @@ class CodecScheme : public Scheme {
   WorkList SelectWork(int64_t numel, double parameter) const override;
   WorkList ErrorWork(const Unit& unit, std::span<const double> parameters) const override;
   std::unique_ptr<Exchange> Open(const Unit& unit, int workers) const override;
+  // Makes the exchange of a slice whose sum by hops ends with its owner, and that is never sent
+  // whole.
+  std::unique_ptr<Exchange> OpenForOwner(const Unit& slice, int workers, HopOwner owner) const;
 
   const std::shared_ptr<const Codec>& codec() const { return codec_; }
   const CodecSchemeOptions& options() const { return options_; }

@@ -43,7 +43,8 @@ CollectiveCall CodecStep::Messages(std::optional<int64_t> values) const {
   } else if (const auto order = HopOrderOf(summing)) {
     call.reduction = Reduction::kHops;
     call.collective = Collective::kAllReduce;
-    call.hops = QuantisedHops(codec, unit.numel, parameter, *order, workers, slice);
+    call.hops = QuantisedHops(codec, QuantisedPieces(codec, unit.numel, *order, workers), parameter,
+                              *order, workers, slice);
   } else if (codec.Linear(unit.numel, parameter)) {
     call.reduction = Reduction::kSum;
     call.collective = Collective::kAllReduce;
@@ -82,10 +83,8 @@ WorkList CodecStep::EncodeWork() const {
   const int64_t count = codec.ElementsSent(unit.numel, parameter);
   WorkList work;
   if (const auto order = HopOrderOf(summing)) {
-    const int64_t first = FirstHopSize(codec, unit.numel, *order, workers);
-    if (memory.Decays()) AddWork(Work{"copy", first}, work);
-    AddWork(FirstHopWork(codec, first, parameter, memory.kind != MemoryKind::kNone), work);
-    return work;
+    return FirstHopWork(codec, QuantisedPieces(codec, unit.numel, *order, workers), parameter,
+                        *order, workers, memory);
   }
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   // The residual is copied before, and the average written after.

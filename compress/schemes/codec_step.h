@@ -28,6 +28,13 @@ enum class Summing : uint8_t {
 // Returns the order of sums that are encoded again at every hop; nothing for others.
 std::optional<HopOrder> HopOrderOf(Summing summing);
 
+// A HopOwner says for whom the sum of a slice is that hops encode again: consecutive workers hold a
+// copy of the model together, `owners` of them, of which one owns the slice.
+struct HopOwner {
+  int worker = 0;  // its place in the copy
+  int owners = 1;
+};
+
 // Plans one step of one unit.
 struct CodecStep {
   const Codec& codec;  // codec that makes the messages

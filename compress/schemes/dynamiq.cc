@@ -178,8 +178,8 @@ CollectiveCall DynamiqValuesCall(const DynamiqOptions& options, const Layout& la
   call.decode = {{"dynamiq.decode", padded, pieces}, Moved(bytes), {"mean", numel}};
   WorkList hop = {{"dynamiq.hop", padded}, Moved(2 * bytes)};
   const dynamiq::Coder coder(layout, {}, workers, options.rounding, {});
-  call.hops = HopsOf(options.order, coder, padded, workers, options.slice, kExtendedHeaderBytes,
-                     std::move(hop));
+  call.hops = HopsOf(options.order, coder, HopRanges(padded, coder.Block(), pieces), workers,
+                     options.slice, kExtendedHeaderBytes, std::move(hop));
   return call;
 }
 

@@ -17,13 +17,18 @@ void Append(std::span<const float> values, std::vector<float>& all) {
 
 SlicesExchange::SlicesExchange(const Scheme& scheme, const Unit& unit, std::vector<Unit> slices,
                                int workers)
-    : slices_(std::move(slices)),
-      begin_(unit.offset),
-      open_(slices_.size()),
-      lengths_(static_cast<size_t>(workers), std::vector<int64_t>(slices_.size())),
-      residuals_(static_cast<size_t>(workers)) {
+    : SlicesExchange(std::vector<std::unique_ptr<Exchange>>(), unit, std::move(slices), workers) {
   for (const Unit& slice : slices_) exchanges_.push_back(scheme.Open(slice, workers));
 }
+
+SlicesExchange::SlicesExchange(std::vector<std::unique_ptr<Exchange>> exchanges, const Unit& unit,
+                               std::vector<Unit> slices, int workers)
+    : slices_(std::move(slices)),
+      begin_(unit.offset),
+      exchanges_(std::move(exchanges)),
+      open_(slices_.size()),
+      lengths_(static_cast<size_t>(workers), std::vector<int64_t>(slices_.size())),
+      residuals_(static_cast<size_t>(workers)) {}
 
 // Returns the part of the unit's values that belongs to a slice; none of no values.
 template <class Value>

@@ -19,6 +19,9 @@ class SlicesExchange : public Exchange {
  public:
   // Opens an exchange of `scheme` for each slice; slices are in order and make up the unit.
   SlicesExchange(const Scheme& scheme, const Unit& unit, std::vector<Unit> slices, int workers);
+  // Takes these, as many as there are slices.
+  SlicesExchange(std::vector<std::unique_ptr<Exchange>> exchanges, const Unit& unit,
+                 std::vector<Unit> slices, int workers);
 
   void Begin(const UnitStep& context) override;
   Probe Measure(int worker, std::span<const float> gradient) override;

@@ -148,8 +148,9 @@ TEST(ProcessorWork, EncodingMovesWhatIsCharged) {
 void ExpectHop(const Case& one, double parameter) {
   const auto codec = MakeCodec(one.scheme);
   const CodecContext context = {.unit = 0, .parameter = parameter, .random = {}};
+  const auto pieces = QuantisedPieces(*codec, kNumel, HopOrder::kRing, /*workers=*/1);
   const Hops hops =
-      QuantisedHops(*codec, kNumel, parameter, HopOrder::kRing, /*workers=*/1, kNumel);
+      QuantisedHops(*codec, pieces, parameter, HopOrder::kRing, /*workers=*/1, kNumel);
   const auto& quantiser = static_cast<const QuantiserCodec&>(*codec).quantiser();
   const test::CountedProcessor processor;
   const std::vector<float>& own = Gradient(0);

@@ -61,20 +61,21 @@ class Butterfly {
   int levels_;
 };
 
-Bytes ReduceAlongRing(const HopCoder& coder, std::span<const std::span<const float>> own, int piece,
-                      HopRange range) {
+// Returns the sum of a piece that goes round the ring from worker `first` on, as the last worker
+// has it.
+std::vector<float> SumAlongRing(const HopCoder& coder, std::span<const std::span<const float>> own,
+                                int first, int piece, HopRange range) {
   const auto workers = static_cast<int>(own.size());
-  if (workers == 1) return coder.Encode(0, piece, range, own[0].subspan(range.begin, range.size()));
-  std::vector<float> partial(range.size());
-  coder.Own(piece, range, partial);
-  Bytes payload;
+  const auto values = [&](int worker) { return own[worker].subspan(range.begin, range.size()); };
+  std::vector<float> partial(values(first).begin(), values(first).end());
+  if (workers > 1) coder.Own(first, range, partial);
   for (int hop = 1; hop < workers; ++hop) {
-    if (hop > 1) coder.Decode(payload, range, partial);
-    const int worker = (piece + hop) % workers;
-    cpu::Add(own[worker].subspan(range.begin, range.size()), partial);
-    payload = coder.Encode(worker, piece, range, partial);
+    const int worker = (first + hop) % workers;
+    cpu::Add(values(worker), partial);
+    if (hop + 1 == workers) break;
+    coder.Decode(coder.Encode(worker, piece, range, partial), range, partial);
   }
-  return payload;
+  return partial;
 }
 
 // Returns the bytes of the largest message.
@@ -125,12 +126,28 @@ std::vector<Bytes> ReduceByHops(HopOrder order, const HopCoder& coder,
   std::vector<Bytes> payloads(pieces.size());
   for (int p = 0; p < count; ++p) {
     if (pieces[p].size() == 0) continue;
-    payloads[p] =
-        order == HopOrder::kRing
-            ? ReduceAlongRing(coder, own, p, pieces[p])
-            : coder.Encode(p, p, pieces[p], Butterfly(coder, own, p, count, pieces[p]).Sum());
+    const bool ring = order == HopOrder::kRing;
+    const std::vector<float> sum = ring ? SumAlongRing(coder, own, p, p, pieces[p])
+                                        : Butterfly(coder, own, p, count, pieces[p]).Sum();
+    payloads[p] = coder.Encode(ring ? (p + count - 1) % count : p, p, pieces[p], sum);
   }
   return payloads;
+}
+
+std::vector<float> SumOfOwner(HopOrder order, const HopCoder& coder,
+                              std::span<const std::span<const float>> own, int owner) {
+  const auto workers = static_cast<int>(own.size());
+  const HopRange all = {0, std::ssize(own[owner])};
+  if (order == HopOrder::kRing) {
+    return SumAlongRing(coder, own, (owner + 1) % workers, owner, all);
+  }
+  assert(HopPieces(order, workers) == workers);
+  return Butterfly(coder, own, owner, workers, all).Sum();
+}
+
+bool SendsOwnFirst(HopOrder order, int worker, int owner, int workers) {
+  if (order == HopOrder::kRing) return workers > 1 && worker == (owner + 1) % workers;
+  return ((worker ^ owner) & workers / 2) != 0;
 }
 
 void GatherPieces(const HopCoder& coder, std::span<const HopRange> pieces,
@@ -141,9 +158,8 @@ void GatherPieces(const HopCoder& coder, std::span<const HopRange> pieces,
   }
 }
 
-Hops HopsOf(HopOrder order, const HopCoder& coder, int64_t numel, int workers, int64_t slice,
-            int64_t header, WorkList work) {
-  const std::vector<HopRange> pieces = HopRanges(numel, coder.Block(), HopPieces(order, workers));
+Hops HopsOf(HopOrder order, const HopCoder& coder, std::span<const HopRange> pieces, int workers,
+            int64_t slice, int64_t header, WorkList work) {
   const int64_t largest = LargestMessage(order, coder, pieces, workers);
   const auto slices = static_cast<int>(std::max<int64_t>(1, (largest + slice - 1) / slice));
   Hops hops = {.order = order, .slices = {}, .work = std::move(work)};

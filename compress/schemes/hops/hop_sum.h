@@ -13,8 +13,9 @@
 //              .. 1, of which the worker with the lower number keeps the lower half, until each has
 //              one piece of the sum. It encodes that, and these bytes travel back to all.
 //
-// All workers decode the same bytes, so they have the same sums. The reduction and what follows it
-// are two functions: sharded training needs one of them at a time.
+// All workers decode the same bytes, so they have the same sums. Where each worker owns a piece
+// (owners/owned_hops.h), the sum of piece p ends with worker p, who keeps it as it is: a ring then
+// begins with worker p + 1.
 #pragma once
 
 #include <cstdint>
@@ -66,14 +67,21 @@ HopRange FirstHop(HopOrder order, int worker, int workers, std::span<const HopRa
 std::vector<Bytes> ReduceByHops(HopOrder order, const HopCoder& coder,
                                 std::span<const std::span<const float>> own,
                                 std::span<const HopRange> pieces);
+// Returns the sum of all values of the coder that the worker `owner` forms, after whom nobody
+// encodes it. In a butterfly, workers are a power of two.
+std::vector<float> SumOfOwner(HopOrder order, const HopCoder& coder,
+                              std::span<const std::span<const float>> own, int owner);
+// Returns true if a worker sends its own values alone, before it has others', of a piece of that
+// owner.
+bool SendsOwnFirst(HopOrder order, int worker, int owner, int workers);
 // Writes the sum that all workers decode of these payloads.
 void GatherPieces(const HopCoder& coder, std::span<const HopRange> pieces,
                   std::span<const Bytes> payloads, std::span<float> sum);
 
-// Returns what travels: messages of up to `slice` bytes of payload, or of one block, and headers of
-// `header` bytes. `work` is that of Hops.
-Hops HopsOf(HopOrder order, const HopCoder& coder, int64_t numel, int workers, int64_t slice,
-            int64_t header, WorkList work);
+// Returns what travels of these pieces: messages of up to `slice` bytes of payload, or of one
+// block, and headers of `header` bytes. `work` is that of Hops.
+Hops HopsOf(HopOrder order, const HopCoder& coder, std::span<const HopRange> pieces, int workers,
+            int64_t slice, int64_t header, WorkList work);
 
 // Return the option "slice", and read it.
 const OptionSpec& SliceOption();

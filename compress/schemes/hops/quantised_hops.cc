@@ -54,33 +54,41 @@ void QuantiserHops::Decode(ByteSpan payload, HopRange, std::span<float> sums) co
   DecodeSegment(quantiser_, payload, context_.parameter, sums);
 }
 
-Hops QuantisedHops(const Codec& codec, int64_t numel, double parameter, HopOrder order, int workers,
-                   int64_t slice) {
+std::vector<HopRange> QuantisedPieces(const Codec& codec, int64_t numel, HopOrder order,
+                                      int workers) {
+  return HopRanges(numel, QuantiserOf(codec).Bucket(), HopPieces(order, workers));
+}
+
+Hops QuantisedHops(const Codec& codec, std::span<const HopRange> pieces, double parameter,
+                   HopOrder order, int workers, int64_t slice) {
   const Quantiser& quantiser = QuantiserOf(codec);
   CodecContext context;
   context.parameter = parameter;
-  const QuantiserHops coder(quantiser, context, numel, {});
-  const int64_t segment = *quantiser.SegmentBytes(numel, parameter);
-  WorkList work = {{std::string(quantiser.KernelName()) + ".hop", numel}, Moved(2 * segment)};
-  return HopsOf(order, coder, numel, workers, slice, HeaderBytes(quantiser.Type()),
+  const QuantiserHops coder(quantiser, context, pieces.back().end, {});
+  int64_t payload = 0;
+  for (const HopRange& piece : pieces) {
+    if (piece.size() > 0) payload += coder.PayloadBytes(piece);
+  }
+  WorkList work = {{std::string(quantiser.KernelName()) + ".hop", pieces.back().end},
+                   Moved(2 * payload)};
+  return HopsOf(order, coder, pieces, workers, slice, HeaderBytes(quantiser.Type()),
                 std::move(work));
 }
 
-int64_t FirstHopSize(const Codec& codec, int64_t numel, HopOrder order, int workers) {
-  const int count = HopPieces(order, workers);
-  const auto pieces = HopRanges(numel, QuantiserOf(codec).Bucket(), count);
+WorkList FirstHopWork(const Codec& codec, std::span<const HopRange> pieces, double parameter,
+                      HopOrder order, int workers, const MemoryOptions& memory) {
   int64_t most = 0;
   for (int w = 0; w < workers; ++w) {
     most = std::max(most, FirstHop(order, w, workers, pieces).size());
   }
-  return most;
-}
-
-WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter, bool feedback) {
   CodecContext context;
   context.parameter = parameter;
-  WorkList work = codec.EncodeWork(values, context);
-  if (feedback) AddWork(codec.FeedbackWork(values, parameter, Feeding::kGradient), work);
+  WorkList work;
+  if (memory.Decays()) AddWork(Work{"copy", most}, work);
+  AddWork(codec.EncodeWork(most, context), work);
+  if (memory.kind != MemoryKind::kNone) {
+    AddWork(codec.FeedbackWork(most, parameter, Feeding::kGradient), work);
+  }
   return work;
 }
 

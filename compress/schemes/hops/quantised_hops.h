@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "compress/quantiser.h"
 #include "compress/schemes/hops/hop_sum.h"
+#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -33,14 +35,16 @@ class QuantiserHops : public HopCoder {
   std::span<const ByteSpan> messages_;
 };
 
-// Returns what travels of a unit of a quantiser's codec.
-Hops QuantisedHops(const Codec& codec, int64_t numel, double parameter, HopOrder order, int workers,
-                   int64_t slice);
-// Returns the number of values that a worker encodes before the first hop: the largest of all.
-int64_t FirstHopSize(const Codec& codec, int64_t numel, HopOrder order, int workers);
-// Return the work of encoding these, and that of decoding all pieces of the sum.
-// The former is with a residual's if `feedback` is true.
-WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter, bool feedback);
+// Returns the pieces of a unit of a quantiser's codec.
+std::vector<HopRange> QuantisedPieces(const Codec& codec, int64_t numel, HopOrder order,
+                                      int workers);
+// Returns what travels of these.
+Hops QuantisedHops(const Codec& codec, std::span<const HopRange> pieces, double parameter,
+                   HopOrder order, int workers, int64_t slice);
+// Return the work of encoding what a worker sends first, of which the largest counts, with that of
+// its memory; and the work of decoding so many pieces of `numel` values together.
+WorkList FirstHopWork(const Codec& codec, std::span<const HopRange> pieces, double parameter,
+                      HopOrder order, int workers, const MemoryOptions& memory);
 WorkList GatheredWork(const Codec& codec, int64_t numel, double parameter, int pieces);
 
 }  // namespace legacy

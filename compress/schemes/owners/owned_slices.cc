@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "compress/schemes/codec_scheme.h"
+#include "compress/schemes/owners/owned_hops.h"
 #include "compress/schemes/owners/owned_nodes.h"
 #include "compress/schemes/owners/owned_scheme.h"
 #include "compress/schemes/owners/owned_unit.h"
@@ -161,7 +162,8 @@ std::string ObstacleOf(const Scheme& scheme) {
   if (traits.momentum_from) return "all workers need the momentum that it exchanges";
   const auto* codec = dynamic_cast<const CodecScheme*>(&scheme);
   if (codec && codec->options().summing != Summing::kPlain) {
-    return "its sums are not formed by whoever needs them (reduction=gather is)";
+    return "its sums are not formed by whoever needs them (those of reduction=gather, ring and "
+           "butterfly are)";
   }
   if (traits.reads_network) return "it chooses between collectives of whole units";
   const Unit any{.id = 0, .name = "any", .shape = {64, 64}, .offset = 0, .numel = 64 * 64};
@@ -240,6 +242,12 @@ std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cu
     throw Error(std::string("option ") + option + " of " + std::string(scheme->Name()),
                 std::to_string(value), allowed);
   };
+  if (SumsByHops(*scheme)) {
+    if (const std::string allowed = HopObstacleOf(*scheme, cut); !allowed.empty()) {
+      refuse("owners", cut.owners, allowed);
+    }
+    return WithOwnedHops(std::move(scheme), cut);
+  }
   if (const std::string obstacle = ObstacleOf(*scheme); !obstacle.empty()) {
     refuse("owners", cut.owners, "0: " + obstacle);
   }

@@ -43,8 +43,9 @@ Cut ReadCut(const OptionReader& options);
 
 // Returns the scheme whose messages go to owners of slices; without owners, `scheme` itself. Throws
 // Error for schemes whose sums are needed whole, or that send in another way than one message to
-// all (broadcasts, sums by hops, servers); with nodes also for those whose lengths depend on the
-// data; with `by_unit` for those whose messages are no selections that can be divided.
+// all (broadcasts, servers) or sums that quantisers encode again at every hop (owned_hops.h); with
+// nodes also for those whose lengths depend on the data; with `by_unit` for those whose messages
+// are no selections that can be divided.
 std::unique_ptr<Scheme> WithOwners(std::unique_ptr<Scheme> scheme, const Cut& cut);
 
 }  // namespace legacy

@@ -243,9 +243,9 @@ TEST(OwnedSlices, CrossNodesOnce) {
 
 TEST(OwnedSlices, RefuseSumsThatAreNeededWhole) {
   for (const char* text :
-       {"powersgd", "ar-topk", "flexible-topk", "mx:reduction=ring", "bf16:reduction=hop",
-        "maxmin:reduction=requantise", "topk:where=after-mean", "topk:where=server", "oktopk",
-        "omnireduce", "thc", "dynamiq", "arc", "terngrad-shared", "onebit-adam"}) {
+       {"powersgd", "ar-topk", "flexible-topk", "bf16:reduction=hop", "maxmin:reduction=requantise",
+        "topk:where=after-mean", "topk:where=server", "oktopk", "omnireduce", "thc", "dynamiq",
+        "arc", "terngrad-shared", "onebit-adam"}) {
     const std::string name = text;
     const std::string owned = name + (name.find(':') == name.npos ? ":" : ",") + "owners=2";
     const std::string message = MessageOf([&] { MakeScheme(owned); });
