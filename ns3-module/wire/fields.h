@@ -199,8 +199,8 @@ void Fields(Archive& archive, ShardedUnit& u)
 template <class Archive>
 void Fields(Archive& archive, TensorSums& s)
 {
-    auto& [sum, forward, recompute, backward, stream] = s;
-    archive(sum, forward, recompute, backward, stream);
+    auto& [sum, forward, recompute, backward, stream, beside] = s;
+    archive(sum, forward, recompute, backward, stream, beside);
 }
 
 template <class Archive>

@@ -131,9 +131,9 @@ void Fields(Archive& archive, MatrixProduct& p) {
 template <class Archive>
 void Fields(Archive& archive, OperationCost& c) {
   auto& [kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
-         forward_sum, backward_sum, keys, experts, used, dispatch, combine, masks] = c;
+         forward_sum, backward_sum, keys, experts, used, dispatch, combine, causal, masks] = c;
   archive(kind, forward_flops, forward_bytes, weight_bytes, parameters, products, block, cut,
-          forward_sum, backward_sum, keys, experts, used, dispatch, combine, masks);
+          forward_sum, backward_sum, keys, experts, used, dispatch, combine, causal, masks);
 }
 
 template <class Archive>

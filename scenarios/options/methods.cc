@@ -142,11 +142,15 @@ bool KeepsResiduals(const Scheme& scheme, const Method& method, const Scenario& 
   return scenario.error_feedback && UsesErrorFeedback(scheme, method, scenario);
 }
 
-std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
-  const std::string text = SchemeText(method, scenario);
+std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario,
+                                 const std::string& text) {
   std::unique_ptr<Scheme> scheme = MakeScheme(text);
   if (KeepsResiduals(*scheme, method, scenario)) return scheme;
   return MakeScheme(text, {.error_feedback = false});
+}
+
+std::unique_ptr<Scheme> SchemeOf(const Method& method, const Scenario& scenario) {
+  return SchemeOf(method, scenario, SchemeText(method, scenario));
 }
 
 bool IsLegacyTable(const Method& method) {
@@ -314,6 +318,20 @@ MethodAnchor AnchorOf(const Method& method, const Scenario& scenario, std::span<
                          ? ParameterOf(method, scenario, anchor.scheme->Parameter())
                          : ParameterOfBytes(method, scenario, *anchor.scheme, units);
   return anchor;
+}
+
+std::unique_ptr<Scheme> ExpertSchemeOf(const Method& method, const Scenario& scenario) {
+  const int ranks = scenario.parallel->expert;
+  if (ranks == 1) return nullptr;
+  std::vector<Stage> stages = ParseStages(SchemeText(method, scenario));
+  for (const char* name : {"owners", "node"}) {
+    const auto option = stages.front().options.find(name);
+    if (option == stages.front().options.end()) continue;
+    const int64_t workers = ParseInteger(option->second, name, 0, INT32_MAX);
+    // Nodes that do not hold all parts of the experts are none.
+    option->second = std::to_string(workers % ranks == 0 ? workers / ranks : 0);
+  }
+  return SchemeOf(method, scenario, FormatStages(stages));
 }
 
 BuiltMethod BuildMethod(const Method& method, const Scenario& scenario, std::span<const Unit> units,

@@ -42,6 +42,10 @@ Cut CutOf(const Scenario& scenario);
 // owners of slices, or come from them.
 bool SendsToOwners(const Method& method, const Scenario& scenario);
 
+// Returns the scheme of a method's messages to the owners of slices for experts that ranks divide:
+// those who have the same ones, in a node and in all, are fewer. Null where ranks divide none.
+std::unique_ptr<Scheme> ExpertSchemeOf(const Method& method, const Scenario& scenario);
+
 // Returns the buckets in which a method's gradients travel. Messages to the owners of slices have a
 // bucket for each layer, which the clock groups by the units of a sharded step.
 BucketOptions BucketsOf(const Scenario& scenario, const Scheme& scheme);

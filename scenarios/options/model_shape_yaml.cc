@@ -142,6 +142,8 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
     given.attention.head_size = WholeOf(value, key, 1, kMostHeads);
   } else if (key == "value_size") {
     given.attention.value_size = WholeOf(value, key, 1, kMostHeads);
+  } else if (key == "causal") {
+    given.cost.causal = WholeOf(value, key, 0, 1) == 1;
   } else if (key == "experts") {
     given.cost.experts = static_cast<int>(WholeOf(value, key, 1, kMostExperts));
   } else if (key == "used") {
@@ -153,7 +155,7 @@ void YamlShape::ReadField(const std::string& key, const YAML::Node& value, Given
   } else {
     throw Error::Refusal("unknown key '" + key +
                          "'; allowed: kind, multiply_adds, bytes, weight_bytes, masks, product, "
-                         "heads, kv_heads, head_size, value_size, experts, used, tensor, "
+                         "heads, kv_heads, head_size, value_size, causal, experts, used, tensor, "
                          "parameters");
   }
 }

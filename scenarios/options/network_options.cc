@@ -138,11 +138,12 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
           "whose kernels hold processors; about channels / (processors - channels)",
           0, 100),
       Text<&Scenario::kernels>(
-          "clock.kernels", "--kernels", "2020|2022|2023|compiled",
+          "clock.kernels", "--kernels", "2020|2022|2023|2024|2025|compiled",
           "kernels of the model; 2020: attention as products, its mask, softmax and dropout each "
           "a pass over memory; 2022: mask and softmax in one pass; 2023: fused attention; "
-          "compiled: also chains of element-wise operations in one pass; the first three differ "
-          "with profiles by the shape of products alone") |
+          "2024: FlashAttention-2; 2025: attention made for Hopper, and FP8 as Transformer Engine "
+          "casts it; compiled: as 2024, with chains of element-wise operations in one pass; all "
+          "but compiled differ with profiles by the shape of products alone") |
           kReadByClients,
       Text<&Scenario::recompute>(
           "clock.recompute", "--recompute", "none|selective|full|operations|every:K",
@@ -204,11 +205,14 @@ std::vector<ScenarioOption> OptionsOfNetwork() {
   // Layers are cut before anything is compressed.
   options.push_back(
       Text<&Scenario::parallel>(
-          "clock.parallel", "--parallel", "none|tp=N,cp=N,ep=N,pp=N,sequence=on|off",
+          "clock.parallel", "--parallel",
+          "none|tp=N,cp=N,ep=N,pp=N,sequence=on|off,overlap=off|on|all",
           "how workers divide the model of training.layers; tp: tensors of each layer, among "
           "workers that follow each other; cp: positions of each sample; pp: blocks of layers, in "
-          "stages; sequence: with tp, what it does not divide is divided by positions. The rest is "
-          "data parallelism. ep: experts, among as many ranks of contexts and data") |
+          "stages; sequence: with tp, what it does not divide is divided by positions; overlap: "
+          "with tp, which sums run beside products: none; those of gradients, as in Megatron-LM "
+          "since 2022; or all. The rest is data parallelism. ep: experts, among as many ranks of "
+          "contexts and data") |
       kUsual);
   options.push_back(Text<&Scenario::experts>(
       "clock.experts", "--experts", "balanced|capacity:F|zipf:A|FILE",

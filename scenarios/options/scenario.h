@@ -170,7 +170,7 @@ struct Scenario : FabricOptions {
   double device_speed = 1;  // speed of forward, backward and optimizer, times the profile's
   double codec_speed = 1;   // speed of encoding and decoding, times the profile's
   double contention = 0;    // part by which a running collective slows computing
-  Parsed<ParseKernelEra> kernels = "2023";
+  Parsed<ParseKernelEra> kernels = "2024";
   Parsed<ParseRecompute> recompute = "none";
   Parsed<ParseLayout> layout = "channels-last";
   Parsed<ParseSharding> sharding = "none";    // who holds weights, gradients, optimizer states

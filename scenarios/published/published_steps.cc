@@ -190,6 +190,10 @@ std::string RecomputeOf(const Row& row) {
   return "none";
 }
 
+const char* Switch(const Row& row, const char* column) {
+  return row.Text(column) == "yes" ? "on" : "off";
+}
+
 std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const fs::path& folder) {
   const std::string wire = row.Text("wire");
   const ShardingRow& sharding = *ShardingOf(row.Text("sharding"));
@@ -215,8 +219,9 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"clock.bucket", overlaps ? "25MiB" : kOneBucket},
       {"clock.sharding", sharding.sharding},
       {"clock.parallel",
-       fmt::format("tp={},cp={},ep={},pp={},sequence={}", row.Part("tp"), row.Part("cp"),
-                   row.Part("ep"), row.Part("pp"), row.Text("sequence") == "yes" ? "on" : "off")},
+       fmt::format("tp={},cp={},ep={},pp={},sequence={},overlap={}", row.Part("tp"),
+                   row.Part("cp"), row.Part("ep"), row.Part("pp"), Switch(row, "sequence"),
+                   row.Text("tensor_overlap") == "all" ? "all" : Switch(row, "tensor_overlap"))},
       {"clock.pipeline", row.Part("virtual_stages") > 1
                              ? fmt::format("interleaved:{}", row.Part("virtual_stages"))
                              : "1f1b"},

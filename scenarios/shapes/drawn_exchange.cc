@@ -25,13 +25,37 @@ std::string TextOf(const std::string& distribution, int64_t values, uint64_t see
   return FormatStages(stages);
 }
 
+// Returns a call among the workers of one of `ranks` parts of the experts as that of all workers:
+// those of a part are `ranks` apart, and so are the owners of its slices.
+SentCall AmongAll(const SentCall& part, int ranks) {
+  SentCall all = part;
+  const size_t count = part.bytes.size(), apart = static_cast<size_t>(ranks);
+  all.bytes.resize(count * apart);
+  for (size_t w = 0; w < all.bytes.size(); ++w) all.bytes[w] = part.bytes[w / apart];
+  if (!part.pair_bytes.empty()) all.pair_bytes.assign(all.bytes.size() * all.bytes.size(), 0);
+  for (size_t i = 0; i < part.pair_bytes.size(); ++i) {
+    for (size_t r = 0; r < apart; ++r) {
+      const size_t from = i / count * apart + r, to = i % count * apart + r;
+      all.pair_bytes[from * all.bytes.size() + to] = part.pair_bytes[i];
+    }
+  }
+  OwnedSlices& owned = all.owned.value();
+  owned.group = owned.Members();
+  owned.stride *= ranks;
+  owned.owners *= ranks;
+  owned.bytes.resize(part.owned->bytes.size() * apart);
+  for (size_t j = 0; j < owned.bytes.size(); ++j) owned.bytes[j] = part.owned->bytes[j / apart];
+  return all;
+}
+
 }  // namespace
 
 DrawnExchange::DrawnExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
-                             DrawnGradients gradients)
+                             DrawnGradients gradients, ExpertUnits experts)
     : scheme_(scheme),
       workers_(workers),
       gradients_(std::move(gradients)),
+      experts_(std::move(experts)),
       layout_(units.begin(), units.end()),
       units_(units.size()) {
   DrawGradient(TextOf(gradients_.text, 0, 1));  // throws where the text names no distribution
@@ -151,7 +175,8 @@ Probe DrawnExchange::MeasureNow(size_t unit) {
 UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
   UnitStep context{
       .info = info_, .parameter = parameters_[unit], .candidates = {}, .estimate = estimate_};
-  context.info.active_workers.assign(active_workers_.size(), sender);
+  context.info.active_workers.assign(
+      static_cast<size_t>(Sharing(unit, active_workers_.size())), sender);
   if (Measured(static_cast<int>(unit))) context.candidates = candidates_;
   return context;
 }
@@ -167,7 +192,9 @@ DrawnExchange::Case DrawnExchange::CaseOf(size_t unit) const {
 
 Exchange& DrawnExchange::ExchangeOf(size_t unit) {
   std::unique_ptr<Exchange>& exchange = units_[unit].exchange;
-  if (!exchange) exchange = scheme_.Open(layout_[unit], workers_);
+  if (!exchange) {
+    exchange = SchemeOf(unit).Open(layout_[unit], Sharing(unit, static_cast<size_t>(workers_)));
+  }
   return *exchange;
 }
 
@@ -192,10 +219,10 @@ const DrawnExchange::Sent& DrawnExchange::SentOf(size_t unit) {
 bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
   const double parameter = parameters_[unit];
   const auto calls =
-      scheme_.Plan(layout_[unit], parameter, static_cast<int>(active_workers_.size()));
+      SchemeOf(unit).Plan(layout_[unit], parameter, Sharing(unit, active_workers_.size()));
   if (!calls) return false;
   sent.calls = *calls;
-  sent.elements = scheme_.ElementsSent(layout_[unit], parameter);
+  sent.elements = SchemeOf(unit).ElementsSent(layout_[unit], parameter);
   sent.drawn = -1;
   return true;
 }
@@ -204,6 +231,8 @@ bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
 int DrawnExchange::SenderOf(size_t unit) {
   UnitStep context = ContextOf(unit, active_workers_.front());
   context.info.active_workers = active_workers_;
+  context.info.active_workers.resize(
+      static_cast<size_t>(Sharing(unit, active_workers_.size())));
   Exchange& exchange = ExchangeOf(unit);
   exchange.Begin(context);
   const std::optional<CollectiveCall> call = exchange.NextCall();
@@ -247,7 +276,7 @@ PlannedCall DrawnExchange::RunCall(size_t unit, CollectiveCall call, int sender,
   if (call.collective == Collective::kAllToAll) {
     parts = exchange.PartBytes(sender, message.bytes);
   }
-  for (size_t i = 0; i < (broadcast ? 1 : active_workers_.size()); ++i) {
+  for (int i = 0; i < (broadcast ? 1 : Sharing(unit, active_workers_.size())); ++i) {
     GiveUpIfLate();
     exchange.Accumulate(sender, message.bytes);
   }
@@ -265,17 +294,21 @@ PlannedCall DrawnExchange::RunCall(size_t unit, CollectiveCall call, int sender,
 
 std::vector<SentCall> DrawnExchange::Calls(int unit) const {
   std::vector<SentCall> calls;
+  const auto number = static_cast<size_t>(unit);
+  const auto sharing = static_cast<size_t>(Sharing(number, static_cast<size_t>(workers_)));
+  std::vector<int> active = active_workers_;
+  if (IsOfExperts(number)) active.resize(sharing);
   for (const PlannedCall& one : sent_[unit]->calls) {
-    SentCall& sent =
-        calls.emplace_back(SentCall{one.call, std::vector<int64_t>(static_cast<size_t>(workers_))});
+    SentCall& sent = calls.emplace_back(SentCall{one.call, std::vector<int64_t>(sharing)});
     const bool broadcast = one.call.collective == Collective::kBroadcast;
     std::vector<int64_t> parts = one.parts;
-    for (const int worker : active_workers_) {
+    for (const int worker : active) {
       if (broadcast && worker != one.call.root) continue;
-      SetSent(worker, one.bytes, parts, active_workers_, sent);
+      SetSent(worker, one.bytes, parts, active, sent);
       // The sender is the first: its own part is first, and the next worker's is second.
       if (!parts.empty()) std::rotate(parts.rbegin(), parts.rbegin() + 1, parts.rend());
     }
+    if (IsOfExperts(number)) sent = AmongAll(sent, experts_.ranks);
   }
   return calls;
 }

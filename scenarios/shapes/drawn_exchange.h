@@ -27,12 +27,21 @@ struct DrawnGradients {
   int64_t steps = 3;             // steps drawn after a change; later ones repeat the last
 };
 
+// ExpertUnits are units of experts that workers divide: of `ranks` workers that follow each other
+// each holds others, so that a `ranks`-th of the workers exchange them, by a scheme for as many
+// owners of slices.
+struct ExpertUnits {
+  std::unique_ptr<const Scheme> scheme = nullptr;  // null: there are none
+  int ranks = 1;
+  std::vector<bool> units = {};  // which units are such
+};
+
 // A DrawnExchange encodes and decodes for one worker, and counts the bytes of all.
 class DrawnExchange : public ModelExchange {
  public:
   // `scheme` outlives this. Throws Error on a text that names no distribution.
   DrawnExchange(const Scheme& scheme, std::span<const Unit> units, int workers,
-                DrawnGradients gradients);
+                DrawnGradients gradients, ExpertUnits experts = {});
 
   void Begin(const ModelStep& step) override;
   // Is called for the first active worker, which represents all; `gradient` is not read.
@@ -93,6 +102,14 @@ class DrawnExchange : public ModelExchange {
     PlannedCall before;                // call that formed the mean that was measured
   };
 
+  bool IsOfExperts(size_t unit) const { return experts_.scheme && experts_.units[unit]; }
+  const Scheme& SchemeOf(size_t unit) const {
+    return IsOfExperts(unit) ? *experts_.scheme : scheme_;
+  }
+  // Returns how many of `workers` exchange a unit together.
+  int Sharing(size_t unit, size_t workers) const {
+    return static_cast<int>(workers) / (IsOfExperts(unit) ? experts_.ranks : 1);
+  }
   std::vector<float> Unclipped(size_t unit, int worker);
   float ClipOf(int worker);
   Probe Measure(size_t unit);
@@ -110,6 +127,7 @@ class DrawnExchange : public ModelExchange {
   const Scheme& scheme_;
   const int workers_;
   DrawnGradients gradients_;
+  ExpertUnits experts_;
   std::vector<Unit> layout_;
   std::vector<UnitState> units_;
   // State of the current step.

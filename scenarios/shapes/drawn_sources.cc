@@ -21,7 +21,7 @@ class Drawn : public StepSources {
     return std::max<int64_t>(1, scenario_.steps / kDrawnEpochs);
   }
   std::span<const Metric> Metrics() const override { return {}; }
-  std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method&,
+  std::unique_ptr<StepSource> Make(const TrainingOptions& given, const Method& method,
                                    BuiltMethod built) override {
     TrainingOptions options = given;
     // Each layer is first a bucket of its own, and buckets are grouped later.
@@ -30,7 +30,9 @@ class Drawn : public StepSources {
     return std::make_unique<DrawnTraining>(
         options, shape_, StepsPerEpoch(),
         DrawnGradients{.text = scenario_.gradients, .steps = scenario_.drawn_steps},
-        std::move(built.policy), std::move(built.scheme), owned ? nullptr : group_);
+        std::move(built.policy), std::move(built.scheme), owned ? nullptr : group_,
+        ExpertUnits{.scheme = owned ? ExpertSchemeOf(method, scenario_) : nullptr,
+                    .ranks = scenario_.parallel->expert});
   }
 
   std::string Text(const BackendReport& report) const override { return report.compression; }

@@ -26,7 +26,7 @@ std::unique_ptr<Policy> Checked(std::unique_ptr<Policy> policy) {
 DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& shape,
                              int64_t steps_per_epoch, const DrawnGradients& gradients,
                              std::unique_ptr<Policy> policy, std::unique_ptr<Scheme> scheme,
-                             Grouping group)
+                             Grouping group, ExpertUnits experts)
     : options_(options),
       shape_(shape),
       steps_per_epoch_(steps_per_epoch),
@@ -34,13 +34,22 @@ DrawnTraining::DrawnTraining(const TrainingOptions& options, const ModelShape& s
       weights_(options.weights ? options.weights->WorkOf(shape.layers) : std::vector<WeightWork>()),
       policy_(Checked(std::move(policy))),
       scheme_(std::move(scheme)),
-      aggregation_(Open(PlanUnits(shape.layers, options.scope, options.buckets), gradients)) {
+      aggregation_(Open(PlanUnits(shape.layers, options.scope, options.buckets), gradients,
+                        std::move(experts))) {
   CheckSchedule(options.schedule);
 }
 
-Aggregation DrawnTraining::Open(UnitPlan plan, const DrawnGradients& gradients) {
-  auto exchange =
-      std::make_unique<DrawnExchange>(*scheme_, plan.units, options_.workers, gradients);
+Aggregation DrawnTraining::Open(UnitPlan plan, const DrawnGradients& gradients,
+                                ExpertUnits experts) {
+  experts.units.assign(plan.units.size(), false);
+  for (const OperationCost& cost : shape_.costs) {
+    for (const int layer : cost.parameters) {
+      // Units are the layers, as messages to owners have it.
+      if (cost.experts > 0 && experts.scheme) experts.units.at(static_cast<size_t>(layer)) = true;
+    }
+  }
+  auto exchange = std::make_unique<DrawnExchange>(*scheme_, plan.units, options_.workers, gradients,
+                                                  std::move(experts));
   exchange_ = exchange.get();
   return Aggregation(std::move(plan), *policy_, options_.workers, std::move(exchange));
 }

@@ -26,10 +26,11 @@ class DrawnTraining : public StepSource {
  public:
   // `shape` outlives this. The optimizer's part of `options` has no effect. `steps_per_epoch` is
   // for policies that count epochs. `group` is asked in each step that sends; null: the plan's
-  // buckets travel. Throws Error where the policy needs values that only a training has.
+  // buckets travel. The units of `experts` are found by the shape. Throws Error where the policy
+  // needs values that only a training has.
   DrawnTraining(const TrainingOptions& options, const ModelShape& shape, int64_t steps_per_epoch,
                 const DrawnGradients& gradients, std::unique_ptr<Policy> policy,
-                std::unique_ptr<Scheme> scheme, Grouping group = nullptr);
+                std::unique_ptr<Scheme> scheme, Grouping group = nullptr, ExpertUnits experts = {});
 
   StepOutcome Step(std::span<const int> active_workers = {}) override;
   void OnFeedback(const StepTimes& times) override;
@@ -51,7 +52,7 @@ class DrawnTraining : public StepSource {
   std::span<const OperationCost> Costs() const override { return shape_.costs; }
 
  private:
-  Aggregation Open(UnitPlan plan, const DrawnGradients& gradients);
+  Aggregation Open(UnitPlan plan, const DrawnGradients& gradients, ExpertUnits experts);
 
   TrainingOptions options_;
   const ModelShape& shape_;

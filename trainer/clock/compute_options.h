@@ -18,10 +18,13 @@ enum class KernelEra : uint8_t {
   k2020,      // attention as products; mask, softmax and dropout each pass over the scores
   k2022,      // mask and softmax in one pass
   k2023,      // fused attention, whose scores never leave the chip (Dao et al., FlashAttention)
-  kCompiled,  // the same, and chains of element-wise operations in one pass (torch.compile)
+  k2024,      // the same, faster (FlashAttention-2)
+  k2025,      // attention made for Hopper (cuDNN), and casts to FP8 as in Transformer Engine 2
+  kCompiled,  // those of 2024, and chains of element-wise operations in one pass (torch.compile)
 };
 
-inline constexpr std::array<const char*, 4> kKernelEraTexts = {"2020", "2022", "2023", "compiled"};
+inline constexpr std::array<const char*, 6> kKernelEraTexts = {"2020", "2022", "2023",
+                                                               "2024", "2025", "compiled"};
 
 // Returns the era of that name. Throws Error naming `key` on any other.
 inline KernelEra ParseKernelEra(const std::string& text, const std::string& key) {
@@ -75,7 +78,7 @@ inline Layout ParseLayout(const std::string& text, const std::string& key) {
 // ComputeOptions are the choices of a training that its device times depend on.
 struct ComputeOptions {
   Precision precision = Precision::kFp32;
-  KernelEra kernels = KernelEra::k2023;
+  KernelEra kernels = KernelEra::k2024;
   RecomputeRule recompute = {};
   Layout layout = Layout::kChannelsLast;
 };

@@ -30,6 +30,12 @@ constexpr double kLeastOfPart = 256;  // length of a part
 // makes two, at .8 of its rate (Dao, FlashAttention-2, 2023, section 4).
 constexpr double kAttentionBackward = 2.5 / 0.8;
 
+// Fused attention skips the blocks of scores that a causal mask leaves empty, and computes those on
+// the diagonal whole (FlashAttention-2, section 3.1.1). With blocks of this size, rates that were
+// measured with and without a mask (scenarios/whole_steps/devices.md) agree within 6 % in the
+// median of 57.
+constexpr double kCausalBlock = 256;
+
 // Passes over the scores of attention that is not fused, reads and writes of each element: they are
 // written and read by the two products, masked, normalised and dropped out (whose mask has a byte).
 constexpr double kScorePasses2020 = 8.5;
@@ -52,6 +58,10 @@ constexpr double kLossCasts = 6.0 / 8;
 // find as they write the tensor.
 constexpr double kFp8CastBytes = 5;
 constexpr double kCompiledFp8CastBytes = 3;
+// The same in Transformer Engine, which writes each number twice, the second time transposed, as
+// products in FP8 on Hopper read both factors along their inner dimension. The copies serve the
+// backward pass as well, and weights are kept in FP8 (its user guide: FP8 weight caching).
+constexpr double kTransposedFp8CastBytes = 6;
 
 // Returns the rate of a long training, of which the best product reaches all.
 double ProductRate(const Device& device, Precision precision) {
@@ -108,11 +118,31 @@ double ForwardBiasSeconds(const Device& device, const ComputeOptions& options,
 
 bool IsFused(const ComputeOptions& options) { return options.kernels >= KernelEra::k2023; }
 
+// Returns the part of the scores that is computed.
+double PartOfScores(const OperationCost& operation) {
+  if (!operation.causal || operation.products.empty()) return 1;
+  const MatrixProduct& scores = operation.products.front();
+  const double keys = std::max(scores.rows, scores.columns);
+  return std::min(1.0, (1 + kCausalBlock / keys) / 2);
+}
+
+double AttentionEfficiency(const Device& device, KernelEra kernels) {
+  switch (kernels) {
+    case KernelEra::k2025:
+      return device.attention_efficiency_2025;
+    case KernelEra::k2024:
+    case KernelEra::kCompiled:
+      return device.attention_efficiency_2024;
+    default:
+      return device.attention_efficiency;
+  }
+}
+
 double FusedAttentionSeconds(const Device& device, const ComputeOptions& options,
                              const OperationCost& operation, double samples) {
-  return samples * operation.forward_flops /
+  return samples * operation.forward_flops * PartOfScores(operation) /
          (device.product_flops_per_second.at(AllButProducts(options.precision)) * device.sustained *
-          device.attention_efficiency);
+          AttentionEfficiency(device, options.kernels));
 }
 
 // Returns the seconds of attention's passes over its scores.
@@ -134,16 +164,21 @@ Precision PrecisionOf(const OperationCost& operation, const ComputeOptions& opti
 }
 
 // Returns the seconds in which the inputs of an operation's products are cast: in the forward pass
-// both factors, in the backward pass the gradient of the result and both factors once more.
+// both factors, in the backward pass the gradient of the result and both factors once more. Kernels
+// of 2025 cast the left factor, and the gradient.
 double CastSeconds(const Device& device, const ComputeOptions& options,
                    const OperationCost& operation, double samples, bool backward) {
   if (PrecisionOf(operation, options) != Precision::kBf16Fp8) return 0;
-  double numbers = 0;
+  double numbers = 0, once = 0;
   for (const MatrixProduct& product : operation.products) {
     const double rows = samples * product.rows;
     const double factors =
         rows * product.inner + product.inner * product.columns * (product.apart ? samples : 1);
     numbers += product.count * (factors + (backward ? rows * product.columns : 0));
+    once += product.count * rows * (backward ? product.columns : product.inner);
+  }
+  if (options.kernels == KernelEra::k2025) {
+    return MemorySeconds(device, once * kTransposedFp8CastBytes);
   }
   const bool compiled = options.kernels == KernelEra::kCompiled;
   return MemorySeconds(device, numbers * (compiled ? kCompiledFp8CastBytes : kFp8CastBytes));

@@ -18,7 +18,10 @@ struct Device {
   double product_efficiency = 0;    // part of the peak that the best product reaches
   double fp8_efficiency = 0;        // the same of products with inputs in FP8; 0: there are none
   double scalar_efficiency = 0;     // the same of products in fp32, which matrix units do not make
-  double attention_efficiency = 0;  // the same of the forward pass of fused attention
+  // The same of the forward pass of fused attention by kernels of 2023, 2024 and 2025.
+  double attention_efficiency = 0;
+  double attention_efficiency_2024 = 0;
+  double attention_efficiency_2025 = 0;
   // Part of these rates of matrix units that a long training keeps, as their power lowers clocks.
   double sustained = 1;
   double bytes_per_second = 0;   // peak rate of memory

@@ -6,6 +6,8 @@
 // sources.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -16,6 +18,21 @@
 #include "trainer/clock/operation_cost.h"
 
 namespace legacy {
+
+// A SumOverlap says beside which products tensor parallelism sums and gathers.
+enum class SumOverlap : uint8_t {
+  kOff,  // beside none; ranks keep the inputs of a pass that they have gathered
+  // The backward pass of a product that is divided by outputs sums the gradients of its inputs
+  // beside the product that makes those of its weights, and with `sequence` gathers its inputs
+  // again beside the product that makes these gradients (Megatron-LM since 2022,
+  // core/tensor_parallel/layers.py, LinearWithGradAccumulationAndAsyncCommunication).
+  kOn,
+  // With `sequence` also each gather beside the product that reads it, and each reduce-scatter
+  // beside the product that it sums, part by part (Transformer Engine's userbuffers, TorchTitan's
+  // asynchronous tensor parallelism).
+  kAll,
+};
+inline constexpr std::array<const char*, 3> kSumOverlapTexts = {"off", "on", "all"};
 
 // A ParallelLayout is the value of the option. Ranks are numbered as Megatron-LM does: those of a
 // tensor follow each other, then those of a context, then those of data parallelism, and stages are
@@ -29,11 +46,12 @@ struct ParallelLayout {
   // True: what tensor parallelism does not divide is divided by positions, so that no rank has all
   // activations (Korthikanti et al. 2022).
   bool sequence = true;
+  SumOverlap overlap = SumOverlap::kOn;
 
   bool Divides() const { return tensor > 1 || pipeline > 1 || context > 1 || expert > 1; }
 };
 
-// Parses "none", or a list such as "tp=8,pp=4,cp=2,ep=8,sequence=off". Throws Error naming `key`.
+// Parses "none", or a list such as "tp=8,pp=4,cp=2,ep=8,sequence=off,overlap=off". Throws Error naming `key`.
 ParallelLayout ParseParallel(const std::string& text, const std::string& key);
 
 // A StageOrder is the order in which stages compute, and how many chunks each of them has.

@@ -66,6 +66,8 @@ struct OperationCost {
   // (`dispatch`), and back after it (`combine`).
   double dispatch = 0;
   double combine = 0;
+  // Attention: each position sees those before it alone, so that fused kernels skip half.
+  bool causal = false;
   double masks = 0;  // bytes of dropout's masks, which the backward pass of one sample needs
 };
 

@@ -35,26 +35,49 @@ std::optional<int> TiedLayer(std::span<const OperationCost> operations) {
 // Returns the options of sums within a model, which are rings unless algorithms are chosen.
 TransferOptions RingsOf(TransferOptions transfers) {
   if (transfers.all_reduce) transfers.all_reduce = fabric::CollectiveAlgorithm::RingAllReduce;
+  if (transfers.all_gather) transfers.all_gather = fabric::CollectiveAlgorithm::RingAllGather;
   return transfers;
+}
+
+// ProductTimes are the seconds of a product in the forward pass, and of each of the two that
+// its backward pass has: of the gradients of inputs, and of those of weights.
+struct ProductTimes {
+  double forward = 0, backward = 0;
+};
+
+// Returns the times of the products of operation `i`, with those of operations up to `end` that
+// read the same inputs.
+ProductTimes ProductsBeside(std::span<const OperationCost> operations,
+                            std::span<const ProductTimes> times, size_t i, size_t end) {
+  ProductTimes sum = times[i];
+  for (size_t j = i + 1; operations[i].backward_sum > 0 && j < end; ++j) {
+    const TensorCut cut = operations[j].cut;
+    if (operations[j].backward_sum > 0 || cut == TensorCut::kNone || cut == TensorCut::kRows) break;
+    if (cut != TensorCut::kColumns) continue;
+    sum.forward += times[j].forward;
+    sum.backward += times[j].backward;
+  }
+  return sum;
 }
 
 // SegmentSums list the collectives of activations in a segment of a stage. Amounts are numbers of
 // one sample; equal collectives are one entry.
 class SegmentSums {
  public:
-  // A number has `bytes` in all samples.
+  // A number has `bytes` in all samples; ranks are slowed down by `factors`, if any.
   SegmentSums(const TransferOptions& transfers, const ShardingOptions& sharding, int ranks,
-              int stage, double bytes)
-      : transfers_(transfers), sharding_(sharding), bytes_(bytes) {
+              int stage, double bytes, std::span<const double> factors)
+      : transfers_(transfers), sharding_(sharding), bytes_(bytes), factors_(factors) {
     for (const RankAxis axis : {RankAxis::kTensor, RankAxis::kContext, RankAxis::kExpert}) {
       groups_.push_back(GroupsInStage(sharding.layout, ranks, stage, axis));
     }
   }
 
-  // Adds all of one operation; `again` is 1 where it is computed again, else 0.
-  void Add(const OperationCost& operation, int again) {
-    if (operation.forward_sum > 0) Count(Sums(operation.forward_sum), 1, again, 0);
-    if (operation.backward_sum > 0) Count(Sums(operation.backward_sum), 0, 0, 1);
+  // Adds all of one operation; `again` is 1 where it is computed again, else 0. `beside` are its
+  // ProductsBeside.
+  void Add(const OperationCost& operation, int again, const ProductTimes& beside) {
+    if (operation.forward_sum > 0) AddOutputs(operation, again, beside);
+    if (operation.backward_sum > 0) AddGradients(operation, again, beside);
     // Keys and values go around, and in the backward pass with their gradients.
     if (sharding_.layout.context > 1 && operation.keys > 0) {
       Count(Keys(operation.keys), 1, again, 2);
@@ -87,32 +110,83 @@ class SegmentSums {
     return groups_[static_cast<size_t>(axis)];
   }
 
-  // Returns the entry of collectives that `make` makes of bytes and members.
+  // Returns whether all sums of an operation run beside products. Tokens of experts are gathered by
+  // what sends them (Megatron-LM, core/transformer/moe/token_dispatcher.py).
+  bool OverlapsAll(const OperationCost& operation) const {
+    const ParallelLayout& layout = sharding_.layout;
+    return layout.overlap == SumOverlap::kAll && layout.sequence && operation.experts == 0;
+  }
+
+  // Adds the sums of outputs. With sequence parallelism each stands for the reduce-scatter of a
+  // product's outputs and the gather of the next one's inputs, which OverlapsAll parts.
+  void AddOutputs(const OperationCost& operation, int again, const ProductTimes& beside) {
+    const double numbers = operation.forward_sum;
+    const bool parted = OverlapsAll(operation) && operation.cut == TensorCut::kRows;
+    if (!parted) return Count(Sums(numbers), 1, again, 0);
+    Count(Scattered(numbers, beside.forward), 1, again, 0);
+    Count(Gathered(numbers, beside.backward), 0, 0, 1);
+  }
+
+  // Adds the sums of gradients of inputs, unless there is no overlap beside the product that makes
+  // the gradients of weights, which ZB-H1 makes later. With sequence parallelism they are
+  // reduce-scatters. Inputs are gathered again before them, and the gradients of the outputs before
+  // are gathered as they are needed.
+  void AddGradients(const OperationCost& operation, int again, const ProductTimes& beside) {
+    const ParallelLayout& layout = sharding_.layout;
+    const double numbers = operation.backward_sum;
+    if (layout.overlap == SumOverlap::kOff || operation.experts > 0) {
+      return Count(Sums(numbers), 0, 0, 1);
+    }
+    const bool later = sharding_.order.schedule == fabric::PipelineSchedule::ZeroBubbleH1;
+    const double weights = later ? 0 : beside.backward;
+    if (!layout.sequence) return Count(Sums(numbers, weights), 0, 0, 1);
+    if (OverlapsAll(operation)) {
+      Count(Gathered(numbers, beside.forward), 1, again, 0);
+    } else {
+      Count(Gathered(numbers, 0), 0, 0, 1);
+    }
+    Count(Gathered(numbers, beside.backward), 0, 0, 1);
+    Count(Scattered(numbers, weights), 0, 0, 1);
+  }
+
+  // Returns the entry of collectives that `make` makes of bytes and members, and beside which the
+  // device computes for `beside` seconds.
   template <typename Make>
-  fabric::TensorSums& Of(RankAxis axis, fabric::ShardedStream stream, double numbers, bool there,
-                         const Make& make) {
+  fabric::TensorSums& Of(RankAxis axis, fabric::ShardedStream stream, double numbers, int kind,
+                         double beside, const Make& make) {
     const auto bytes = static_cast<int64_t>(numbers * bytes_);
-    const auto [entry, added] = sums_.try_emplace({axis, bytes, there});
+    const auto [entry, added] = sums_.try_emplace({axis, bytes, kind, beside});
     fabric::TensorSums& sums = entry->second;
     sums.stream = stream;
+    if (beside > 0) sums.beside = TimesOf(beside, factors_);
     for (const std::vector<int>& group : Groups(axis)) {
       if (added) sums.sum.push_back(make(bytes, group));
     }
     return sums;
   }
 
-  fabric::TensorSums& Sums(double numbers) {
-    return Of(RankAxis::kTensor, fabric::ShardedStream::Tensor, numbers, true,
-              [&](int64_t bytes, const std::vector<int>& group) {
-                return GroupCollectiveOf(transfers_, fabric::Payload::Sum,
-                                         std::vector(group.size(), bytes), group);
+  fabric::TensorSums& OfTensors(fabric::Payload payload, double numbers, double beside) {
+    return Of(RankAxis::kTensor, fabric::ShardedStream::Tensor, numbers, static_cast<int>(payload),
+              beside, [&](int64_t bytes, const std::vector<int>& group) {
+                return GroupCollectiveOf(transfers_, payload, std::vector(group.size(), bytes),
+                                         group);
               });
+  }
+
+  fabric::TensorSums& Sums(double numbers, double beside = 0) {
+    return OfTensors(fabric::Payload::Sum, numbers, beside);
+  }
+  fabric::TensorSums& Gathered(double numbers, double beside) {
+    return OfTensors(fabric::Payload::Concat, numbers / sharding_.layout.tensor, beside);
+  }
+  fabric::TensorSums& Scattered(double numbers, double beside) {
+    return OfTensors(fabric::Payload::ScatteredSum, numbers, beside);
   }
 
   fabric::TensorSums& Keys(double numbers) {
     TransferOptions ring = transfers_;
     ring.all_gather = fabric::CollectiveAlgorithm::RingAllGather;
-    return Of(RankAxis::kContext, fabric::ShardedStream::Context, numbers, true,
+    return Of(RankAxis::kContext, fabric::ShardedStream::Context, numbers, 0, 0,
               [&](int64_t bytes, const std::vector<int>& group) {
                 return GroupCollectiveOf(ring, fabric::Payload::Concat,
                                          std::vector(group.size(), bytes), group);
@@ -124,7 +198,7 @@ class SegmentSums {
     const int ranks = sharding_.layout.expert;
     const std::vector<double> shares =
         ExpertShares(sharding_.load, operation.experts, operation.used, ranks);
-    return Of(RankAxis::kExpert, fabric::ShardedStream::Expert, numbers, there || shares.empty(),
+    return Of(RankAxis::kExpert, fabric::ShardedStream::Expert, numbers, there || shares.empty(), 0,
               [&](int64_t bytes, const std::vector<int>& group) {
                 return ExchangeAmong(transfers_, Pairs(shares, bytes, there), group);
               });
@@ -144,8 +218,10 @@ class SegmentSums {
   const TransferOptions transfers_;
   const ShardingOptions& sharding_;
   const double bytes_;
+  const std::span<const double> factors_;
   std::vector<std::vector<std::vector<int>>> groups_;  // by axis
-  std::map<std::tuple<RankAxis, int64_t, bool>, fabric::TensorSums> sums_;
+  // By axis, bytes, kind of collective and seconds beside it.
+  std::map<std::tuple<RankAxis, int64_t, int, double>, fabric::TensorSums> sums_;
 };
 
 }  // namespace
@@ -221,12 +297,21 @@ void Clock::AddPipeline(const StepWork& work, int ranks, const WireBytes& wire,
 // Adds the sums of activations to the segments of a stage, the keys and values that ranks pass on,
 // and the tokens that they send to experts.
 void Clock::AddActivations(const StepWork& work, int ranks, const Stage& stage) const {
-  const std::vector<double>& again = PassesOf(work.batch_size).again;
+  const PassSeconds& passes = PassesOf(work.batch_size);
+  std::vector<ProductTimes> products;
+  for (size_t i = 0; i < operations_.size(); ++i) {
+    const double backward = i < first_trained_ ? 0 : passes.backward[i] - passes.again[i];
+    products.push_back({passes.forward[i], backward / 2});
+  }
   SegmentSums sums(RingsOf(transfers()), sharding_, ranks, stage.number,
-                   static_cast<double>(work.batch_size) * BytesOf(compute_.precision));
+                   static_cast<double>(work.batch_size) * BytesOf(compute_.precision),
+                   stage.factors);
   for (size_t c = 0; c < stage.chunks.size(); ++c) {
     ForEachSegment(stage, c, [&](fabric::ShardedSegment& segment, size_t from, size_t to) {
-      for (size_t i = from; i < to; ++i) sums.Add(operations_[i], again[i] > 0 ? 1 : 0);
+      for (size_t i = from; i < to; ++i) {
+        sums.Add(operations_[i], passes.again[i] > 0 ? 1 : 0,
+                 ProductsBeside(operations_, products, i, to));
+      }
       segment.sums = sums.Take();
     });
   }

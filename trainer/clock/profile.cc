@@ -130,7 +130,8 @@ std::map<std::string, OperationRate> ReadOperations(const Section& root) {
 
 Device ReadDevice(const Section& section) {
   section.AllowOnly({"processors", "product_flops_per_second", "product_efficiency",
-                     "fp8_efficiency", "scalar_efficiency", "attention_efficiency", "sustained",
+                     "fp8_efficiency", "scalar_efficiency", "attention_efficiency",
+                     "attention_efficiency_2024", "attention_efficiency_2025", "sustained",
                      "bytes_per_second", "memory_efficiency", "host_seconds"});
   Device device;
   device.processors = static_cast<int>(section.Whole("processors", 1, kMostProcessors));
@@ -147,6 +148,14 @@ Device ReadDevice(const Section& section) {
   }
   device.scalar_efficiency = section.Part("scalar_efficiency");
   device.attention_efficiency = section.Part("attention_efficiency");
+  // Where kernels got no faster, the key is left out.
+  const auto later = [&](const char* key, double before) {
+    return section.Has(key) ? section.Part(key) : before;
+  };
+  device.attention_efficiency_2024 =
+      later("attention_efficiency_2024", device.attention_efficiency);
+  device.attention_efficiency_2025 =
+      later("attention_efficiency_2025", device.attention_efficiency_2024);
   device.sustained = section.Part("sustained");
   device.bytes_per_second = section.Number("bytes_per_second", false);
   device.memory_efficiency = section.Part("memory_efficiency");
@@ -185,6 +194,8 @@ Json DeviceJson(const Device& device) {
                {"product_efficiency", device.product_efficiency},
                {"scalar_efficiency", device.scalar_efficiency},
                {"attention_efficiency", device.attention_efficiency},
+               {"attention_efficiency_2024", device.attention_efficiency_2024},
+               {"attention_efficiency_2025", device.attention_efficiency_2025},
                {"sustained", device.sustained},
                {"bytes_per_second", device.bytes_per_second},
                {"memory_efficiency", device.memory_efficiency},

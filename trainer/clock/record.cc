@@ -92,6 +92,9 @@ void RecordFields(Line& line, OperationCost& cost, int64_t last_layer) {
   if (line.Has("used", cost.used > 0)) line.Field("used", cost.used, {1, INT32_MAX});
   if (line.Has("dispatch", cost.dispatch > 0)) line.Amount("dispatch", cost.dispatch);
   if (line.Has("combine", cost.combine > 0)) line.Amount("combine", cost.combine);
+  int64_t causal = cost.causal;
+  if (line.Has("causal", cost.causal)) line.Field("causal", causal, {1, 1});
+  cost.causal = causal == 1;
 }
 
 template <class Line>

@@ -29,6 +29,9 @@ std::vector<UnitOfModel> UnitsOfStage(const ShardingOptions& options, int worker
                                       std::span<const OperationRange> chunks,
                                       std::vector<std::vector<int>>* unit_of = nullptr);
 
+// Returns the times of workers that are slowed down by `factors`; one for all where there are none.
+std::vector<TimeNs> TimesOf(double seconds, std::span<const double> factors);
+
 // Returns the options of collectives whose members are the same part of each model: those of a node
 // are fewer.
 TransferOptions InData(const ParallelLayout& layout, TransferOptions transfers);

@@ -92,16 +92,20 @@ std::vector<int> UnitsByBlock(std::span<const OperationCost> operations, bool ha
   return units;
 }
 
-// Returns the same by bytes: units close in backward order, as buckets do.
+// Returns the same by bytes: units close in backward order, as buckets do. With `fused`, tensors
+// that are divided by outputs and read the same inputs are one tensor.
 std::vector<int> UnitsByBytes(std::span<const OperationCost> operations,
-                              std::span<const Unit> layers, int64_t bytes) {
+                              std::span<const Unit> layers, int64_t bytes, bool fused) {
+  const auto continues = [&](size_t i) {
+    return fused && operations[i].cut == TensorCut::kColumns && operations[i].backward_sum == 0;
+  };
   std::vector<int> units(operations.size());
   int unit = 0;
   int64_t filled = 0;
   for (size_t i = operations.size(); i-- > 0;) {
     units[i] = unit;
     for (const int layer : operations[i].parameters) filled += kValueBytes * layers[layer].numel;
-    if (filled < bytes || i == 0) continue;
+    if (filled < bytes || i == 0 || continues(i)) continue;
     ++unit;
     filled = 0;
   }
@@ -257,7 +261,9 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
   const int64_t bytes = UnitBytes(options, workers, has_blocks);
   std::vector<int> units = bytes == 0
                                ? UnitsByBlock(operations, RulesFor(options) != ShardingRules::kZero)
-                               : UnitsByBytes(operations, layers, bytes);
+                               : UnitsByBytes(operations, layers, bytes,
+                                              options.layout.tensor > 1 &&
+                                                  options.layout.overlap != SumOverlap::kOff);
   for (size_t i = 0; i < units.size(); ++i) {
     const bool apart = options.layout.expert > 1 && operations[i].experts > 0;
     units[i] = 2 * units[i] + (apart ? 1 : 0);

@@ -632,9 +632,10 @@ class Tokens:
                             f"weight_bytes: {FLOAT * inputs * outputs}"], [],
                  self.tokens_of_sample * inputs * outputs, "columns")
 
-    def attention(self, heads, kv_heads, head_size, value_size=0):
+    def attention(self, heads, kv_heads, head_size, value_size=0, causal=True):
         fields = [f"heads: {heads}", f"kv_heads: {kv_heads}", f"head_size: {head_size}"]
         fields += [f"value_size: {value_size}"] if value_size else []
+        fields += ["causal: 1"] if causal else []
         self.add("attention", fields, [],
                  self.tokens_of_sample ** 2 * heads * (head_size + (value_size or head_size)),
                  "heads")
@@ -650,16 +651,16 @@ class Tokens:
         return "\n".join(lines + self.lines) + "\n"
 
 
-def normed_blocks(net, prefix, names, layers, width, heads, inner, dropout=False):
+def normed_blocks(net, prefix, names, layers, width, heads, inner, dropout=False, causal=False):
     """Blocks that normalise before attention and before the feed-forward net, with biases and GELU;
     `names` are those of the two norms and of the two products after each. Sums with `dropout` keep
-    its masks; its time is left out."""
+    its masks; its time is left out. Positions see those before them alone where `causal`."""
     masks = width if dropout else 0
     norm1, qkv, project, norm2, widen, narrow = names
     net.begin(layers, prefix)
     net.norm(norm1, width, True)
     net.linear(qkv, width, 3 * width, True, "columns")
-    net.attention(heads, heads, width // heads)
+    net.attention(heads, heads, width // heads, causal=causal)
     net.linear(project, width, width, True, "rows")
     net.moved(3 * width, masks=masks)
     net.norm(norm2, width, True)
@@ -680,7 +681,7 @@ def gpt(name, title, source, layers, width, heads, words, tokens, learned=0, not
     net.moved(3 * width, tables, "words")
     normed_blocks(net, "transformer.h.",
                   ["ln_1", "attn.c_attn", "attn.c_proj", "ln_2", "mlp.c_fc", "mlp.c_proj"], layers,
-                  width, heads, inner or 4 * width, dropout)
+                  width, heads, inner or 4 * width, dropout, causal=True)
     net.norm("transformer.ln_f", width, True)
     net.shared_linear(width, words)
     net.loss(words)
@@ -723,7 +724,7 @@ def bert_encoder(net, layers, width, heads):
     net.begin(layers, "encoder.layer.")
     for part in ["query", "key", "value"]:
         net.linear("attention.self." + part, width, width, True, "columns")
-    net.attention(heads, heads, width // heads)
+    net.attention(heads, heads, width // heads, causal=False)
     net.linear("attention.output.dense", width, width, True, "rows")
     net.moved(2 * width)  # dropout
     net.moved(3 * width)

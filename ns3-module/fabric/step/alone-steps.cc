@@ -127,6 +127,10 @@ bool ComputeAlike(const ShardedTraffic& step)
             {
                 alike = alike && AreEqual(segment.forward) && AreEqual(segment.recompute) &&
                         AreEqual(segment.backward) && AreEqual(segment.weights);
+                for (const TensorSums& sums : segment.sums)
+                {
+                    alike = alike && AreEqual(sums.beside);
+                }
             }
         }
     }

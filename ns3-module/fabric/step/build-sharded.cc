@@ -43,6 +43,16 @@ std::vector<TimeNs> Less(const std::vector<TimeNs>& times, const std::vector<Tim
     return less;
 }
 
+/// Returns so many times each of the times.
+std::vector<TimeNs> Times(std::vector<TimeNs> times, int count)
+{
+    for (TimeNs& time : times)
+    {
+        time *= count;
+    }
+    return times;
+}
+
 /// A StageBuilder lists the operations of a stage in the order in which its host issues them.
 class StageBuilder
 {
@@ -107,16 +117,18 @@ class StageBuilder
         return static_cast<int>(m_step.stages.size());
     }
 
-    /// Adds collectives that the next segment waits for, after an operation. Returns their number.
-    int AddTensorSum(const ShardedSegment& segment, const TensorSums& sums, int times, int after)
+    /// Adds collectives of a unit that the next segment waits for, after the last segment and an
+    /// operation. Returns their number.
+    int AddTensorSum(int unit, const TensorSums& sums, int times, int after)
     {
         static constexpr const char* kNames[] = {"tensor", "pipe", "context", "expert"};
         const auto stream = static_cast<size_t>(sums.stream);
         const auto first = static_cast<size_t>(ShardedStream::Tensor);
-        const int added = m_operations.AddCollective(
-            sums.stream, {kNames[stream - first], segment.unit}, sums.sum, {after}, times);
-        m_operations.Await(added);
-        return added;
+        return m_operations.AddCollective(sums.stream,
+                                          {kNames[stream - first], unit},
+                                          sums.sum,
+                                          After({m_operations.Computed(), after}),
+                                          times);
     }
 
     /// Adds a pass through a segment, with the sums that the device waits for in it.
@@ -126,26 +138,36 @@ class StageBuilder
               const std::vector<TimeNs>& duration,
               int TensorSums::*count)
     {
+        const bool folded = m_operations.Folded();
         std::vector<const TensorSums*> sums;
+        std::vector<TimeNs> rest = duration; // what is computed beside none
         for (const TensorSums& one : segment.sums)
         {
             // Those that are timed alone follow the segment together.
-            sums.insert(
-                sums.end(), m_operations.Folded() ? std::min(one.*count, 1) : one.*count, &one);
+            sums.insert(sums.end(), folded ? std::min(one.*count, 1) : one.*count, &one);
+            rest = Less(rest, Times(one.beside, one.*count));
         }
-        const int parts = m_operations.Folded() ? 1 : std::max(1, static_cast<int>(sums.size()));
-        for (int part = 0; part < parts; ++part)
+        const OperationName part{name, segment.unit};
+        const int number = static_cast<int>(sums.size());
+        const int parts = folded ? 1 : std::max(1, number);
+        int last = kNoOperation;
+        for (int i = 0; i < std::max(parts, number); ++i)
         {
-            m_operations.AddSegment({name, segment.unit}, label, PartOf(duration, part, parts));
-            if (!m_operations.Folded() && !sums.empty())
+            if (i < parts)
             {
-                AddTensorSum(segment, *sums[part], 1, m_operations.Computed());
+                m_operations.AddSegment(part, label, PartOf(rest, i, parts));
             }
-        }
-        int last = m_operations.Computed();
-        for (size_t i = 0; m_operations.Folded() && i < sums.size(); ++i)
-        {
-            last = AddTensorSum(segment, *sums[i], sums[i]->*count, last);
+            if (i == number)
+            {
+                return;
+            }
+            const int times = folded ? sums[i]->*count : 1;
+            last = AddTensorSum(segment.unit, *sums[i], times, folded ? last : kNoOperation);
+            if (!sums[i]->beside.empty())
+            {
+                m_operations.AddSegment(part, label, Times(sums[i]->beside, times));
+            }
+            m_operations.Await(last);
         }
     }
 

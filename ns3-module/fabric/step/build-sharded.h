@@ -51,6 +51,7 @@ struct ShardedPlan
 ///  * A worker sums the messages that it owns when their reduction has ended: before it packs the
 ///    next unit where one reduction is in flight, else after the backward pass.
 ///  * The collectives of a segment stand at equal distances in it, and the device waits for each.
+///    What it computes beside one begins with it, and ends before what follows.
 ///  * Stages compute in their schedule's order. A message leaves when its pass has been computed;
 ///    nothing waits until it has arrived but the pass that needs it.
 ///  * The update begins when all reductions, and what is announced after them, have ended.

@@ -59,7 +59,8 @@ enum class ShardedStream : uint8_t
 inline constexpr int kShardedStreams = 8;
 
 /// TensorSums are collectives of activations, or of their gradients, among the workers that divide
-/// the tensors, positions or experts of a segment. The device waits for each of them.
+/// the tensors, positions or experts of a segment. The device waits for each of them, and may
+/// compute a part of the pass meanwhile.
 struct TensorSums
 {
     std::vector<CollectiveSpec> sum;
@@ -67,6 +68,8 @@ struct TensorSums
     int recompute = 0; ///< how many belong to activations that are computed again
     int backward = 0;
     ShardedStream stream = ShardedStream::Tensor;
+    /// The part of the pass that the device computes beside each of them; empty: none.
+    std::vector<TimeNs> beside = {};
 };
 
 /// A ShardedSegment is a part of the forward pass that needs one unit, and what belongs to it in

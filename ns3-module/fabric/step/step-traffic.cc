@@ -222,6 +222,7 @@ void AppendSegment(std::string& text, const ShardedSegment& segment)
         AppendGroups(text, sums.sum);
         AppendCanonical(
             text, {static_cast<int64_t>(sums.stream), sums.forward, sums.recompute, sums.backward});
+        AppendCanonical(text, sums.beside);
     }
 }
 

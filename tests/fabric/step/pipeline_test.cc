@@ -186,6 +186,26 @@ TEST(Pipeline, SegmentsWaitForContextsAndExperts) {
             "update ");
 }
 
+// What is computed beside a collective begins with it; the longer of the two counts. Two of three
+// sums of the backward pass run beside 100 ns of it each.
+TEST(Pipeline, SumsRunBesideAPartOfTheirPass) {
+  for (const TimeNs carried : {TimeNs{0}, TimeNs{40}, TimeNs{100}, TimeNs{250}}) {
+    StepTraffic traffic = Pipeline(1, 1, 1, 0, 2);
+    ShardedSegment& segment = traffic.sharded->stages[0].chunks[0][0];
+    CollectiveSpec sum = Spec(CollectiveAlgorithm::RingAllGather, {1000, 1000});
+    sum.times = {carried, carried};
+    segment.sums = {{{sum}, 1, 0, 1}, {{sum}, 0, 0, 2, ShardedStream::Tensor, {100}}};
+    const StepPlan plan = BuildSharded(traffic);
+    const PlanTiming timing = Star(2).Time(plan);
+    const TimeNs late = std::max<TimeNs>(0, carried - 100);
+    EXPECT_EQ(timing.total, kForward + kBackward + 2 * carried + 2 * late) << carried;
+    const StepParts parts = PartsOf(plan, timing)[0];
+    EXPECT_EQ(parts.segments[0], kForward + kBackward) << carried;
+    EXPECT_EQ(parts.exposed[static_cast<size_t>(ShardedStream::Tensor)], 2 * carried + 2 * late);
+    EXPECT_EQ(parts.hidden[static_cast<size_t>(ShardedStream::Tensor)], 2 * (carried - late));
+  }
+}
+
 // A step of two stages of two workers with every kind of collective.
 StepTraffic Everything() {
   StepTraffic traffic = Pipeline(2, 1, 4, 700, 2);
@@ -196,7 +216,11 @@ StepTraffic Everything() {
     };
     stage.units[0].gather = among(CollectiveAlgorithm::RingAllGather, 4000);
     stage.units[0].reduce = among(CollectiveAlgorithm::RingReduceScatter, 8000);
-    stage.chunks[0][0].sums = {{among(CollectiveAlgorithm::RingAllReduce, 200), 2, 0, 2}};
+    stage.chunks[0][0].sums = {{among(CollectiveAlgorithm::RingAllReduce, 200), 2, 0, 2},
+                               {among(CollectiveAlgorithm::RingAllGather, 200), 0, 0, 2,
+                                ShardedStream::Tensor, {20}},
+                               {among(CollectiveAlgorithm::RingReduceScatter, 400), 1, 0, 1,
+                                ShardedStream::Tensor, {110}}};
     stage.update = {50};
   }
   step.tied = {Spec(CollectiveAlgorithm::RingAllReduce, {600, 600}, {0, 2}),
@@ -269,6 +293,7 @@ TEST(Pipeline, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].backward = 1; }));
   EXPECT_TRUE(
       is_new([](Step&, Stage& s) { s.chunks[0][0].sums[0].stream = ShardedStream::Expert; }));
+  EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums[1].beside = {21}; }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks[0][0].sums.clear(); }));
 }
 
@@ -296,6 +321,8 @@ TEST(Pipeline, RefusesWhatIsNoPipeline) {
             }),
             "sharded step: stage 0, segment 0: sums: got 'stream 5'; allowed: those of tensors, "
             "contexts and experts");
+  EXPECT_EQ(message([](ShardedTraffic& s) { s.stages[0].chunks[0][0].sums[1].beside = {-1}; }),
+            "sharded step: stage 0, segment 0: sums: beside: got '-1 ns'; allowed: 0 ns or more");
   EXPECT_EQ(message([](ShardedTraffic& s) {
               for (ShardedStage& stage : s.stages) stage.chunks.push_back(stage.chunks[0]);
             }),

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <string>
 
 #include "base/error.h"
 #include "scenarios/options/divided_shape.h"
@@ -176,6 +178,63 @@ TEST(ExpertParallelism, ShardsExpertsAmongFewerRanks) {
   EXPECT_NEAR(row.nic_bytes, bytes, 1e-4 * bytes);
 }
 
+// Returns the bytes that a rank sends in dense reductions among `workers` ranks, and of experts among
+// those that have the same ones.
+double Reduced(double workers, double ranks, double others, double experts) {
+  return kFp32 * (Ring(workers) * others + Ring(workers / ranks) * experts / ranks);
+}
+
+// Messages go to the owners in a tensor's own group: of experts those who have the same ones. They
+// are the same part of dense sums in every group.
+TEST(ExpertParallelism, MessagesGoToTheOwnersOfEachExpert) {
+  for (const char* sharding : {"megatron", "zero2", "hsdp:8"}) {
+    const double shards = sharding[0] == 'h' ? 8 : 16;
+    std::map<int, double> parts;  // of the dense sums, by ranks that divide experts
+    for (const int ranks : {1, 2, 4}) {
+      const auto bytes = [&](const char* method) {
+        return StepOf("ep=" + std::to_string(ranks), 16, "mixtral-8x7b",
+                      {{"clock.sharding", sharding}, {"compression.policies", method}})
+            .nic_bytes;
+      };
+      const double dense = Reduced(shards, ranks, kAll - kOfExperts, kOfExperts);
+      parts[ranks] = 1 - (bytes("dense") - bytes("topk")) / dense;
+    }
+    EXPECT_NEAR(parts[1], 0.02, 0.001) << sharding << ": 1 % of 8 bytes";
+    EXPECT_NEAR(parts[2], parts[1], 0.001) << sharding;
+    EXPECT_NEAR(parts[4], parts[1], 0.001) << sharding;
+  }
+}
+
+// Lengths that depend on the data, and messages that cross nodes once.
+TEST(ExpertParallelism, TakesMessagesOfAnyLengths) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("little-" + std::to_string(getpid()) + ".yaml"))
+          .string();
+  std::ofstream(path) << "name: little\ntokens: 64\noperations:\n"
+                         "  - {kind: elementwise, bytes: 8, parameters: {wte.weight: 1000x256}}\n"
+                         "  - blocks: 2\n    prefix: 'h.'\n    operations:\n"
+                         "      - {kind: linear, parameters: {mix.weight: 256x256}}\n"
+                         "      - {kind: linear, experts: 8, used: 2, parameters: {up.weight: "
+                         "4096x256}}\n";
+  const double others = 1000 * 256 + 2 * 256 * 256, experts = 2.0 * 4096 * 256;
+  const auto bytes = [&](int ranks, const char* method) {
+    return StepOf("ep=" + std::to_string(ranks), 16, path,
+                  {{"network.topology", "nodes:nodes=4,gpus=4,node.rate=400Gbps"},
+                   {"clock.sharding", "zero2"},
+                   {"compression.policies", method}})
+        .nic_bytes;
+  };
+  for (const auto& [method, expected] : {std::pair{"threshold", 0.02}, {"loco", 0.125}}) {
+    for (const int ranks : {1, 2, 4}) {
+      const double dense = Reduced(16, ranks, others, experts);
+      const double part = 1 - (bytes(ranks, "dense") - bytes(ranks, method)) / dense;
+      EXPECT_GT(part, 0.5 * expected) << method << " " << ranks;
+      EXPECT_LT(part, 2 * expected) << method << " " << ranks;
+    }
+  }
+  std::filesystem::remove(path);
+}
+
 TEST(ExpertParallelism, BuffersAndSharesChangeWhatTravels) {
   const auto step = [](const char* load) {
     return StepOf("ep=4", 4, "mixtral-8x7b",
@@ -286,7 +345,9 @@ TEST(ExpertParallelism, RefusesWhatCannotBeDivided) {
             std::string::npos);
   EXPECT_NE(sharded("fsdp", "clock.units", "model").find("gathers experts apart"),
             std::string::npos);
-  EXPECT_NE(sharded("fsdp", "compression.policies", "topk").find("experts have fewer owners"),
+  EXPECT_NE(sharded("fsdp", "compression.policies", "zeropp").find("experts have fewer owners"),
+            std::string::npos);
+  EXPECT_NE(sharded("none", "compression.policies", "topk").find("with sharding messages to the"),
             std::string::npos);
 }
 

@@ -68,22 +68,54 @@ TEST(TensorParallelism, KeepsSmallOperationsWholeWithoutSequenceParallelism) {
 // A ring of t ranks carries 2 (t - 1) / t of the activations in each of 4 sums a block, 6 with full
 // recomputation, beside those of the table and the head.
 TEST(TensorParallelism, SendsTheSumsOfItsActivations) {
-  const auto bytes = [](const std::string& recompute) {
-    Scenario scenario = Divided("tp=8", 8);
+  const auto bytes = [](const std::string& overlap, const std::string& recompute) {
+    Scenario scenario = Divided("tp=8," + overlap, 8);
     SetOption(scenario, "clock.recompute", recompute);
     return TimeOneStep(scenario).nic_bytes;
   };
   const double sum = 2.0 * 7 / 8 * 2 * kTokens * kWidth;  // bf16
   const double loss = 2.0 * 7 / 8 * 2 * 3 * kTokens;
-  EXPECT_EQ(bytes("none"), (4 * kBlocks + 2) * sum + loss);
-  EXPECT_EQ(bytes("full"), (6 * kBlocks + 2) * sum + loss);
+  // Beside products the inputs of two products a block, and of the head, are gathered once more.
+  for (const char* once : {"overlap=off", "overlap=on,sequence=off"}) {
+    EXPECT_EQ(bytes(once, "none"), (4 * kBlocks + 2) * sum + loss) << once;
+    EXPECT_EQ(bytes(once, "full"), (6 * kBlocks + 2) * sum + loss) << once;
+  }
+  EXPECT_EQ(bytes("overlap=on", "none"), (5 * kBlocks + 2.5) * sum + loss);
+  EXPECT_EQ(bytes("overlap=on", "full"), (7 * kBlocks + 2.5) * sum + loss);
+  EXPECT_EQ(bytes("overlap=all", "none"), (5 * kBlocks + 2.5) * sum + loss);
 }
 
-TEST(TensorParallelism, SumsAreExposed) {
-  const analysis::StepRow row = TimeOneStep(Divided("tp=8", 8));
+TEST(TensorParallelism, SumsAreExposedWithoutOverlap) {
+  const analysis::StepRow row = TimeOneStep(Divided("tp=8,overlap=off", 8));
   EXPECT_GT(row.communication_seconds, 0);
   EXPECT_NEAR(row.step_seconds, row.compute_seconds + row.communication_seconds, 1e-6);
   EXPECT_EQ(row.hidden_seconds.value_or(0), 0);
+}
+
+// Of five parts of a block's sums in a backward and a forward pass two run beside products that
+// take longer than they do; on links that are slow enough, all that products hide is as long as
+// these. With `all` only the sums of the table of words and of the loss are left.
+TEST(TensorParallelism, SumsRunBesideProducts) {
+  const auto row = [](const std::string& overlap, const std::string& rate) {
+    Scenario scenario = Divided("tp=8," + overlap, 8);
+    scenario.topology = "star:rate=" + rate;
+    scenario.delay = "0ns";
+    return TimeOneStep(scenario);
+  };
+  const analysis::StepRow off = row("overlap=off", "40000Gbps"), on = row("overlap=on", "40000Gbps");
+  const analysis::StepRow reduced = row("overlap=on,sequence=off", "40000Gbps");
+  const analysis::StepRow all = row("overlap=all", "40000Gbps");
+  const double sums = off.communication_seconds;
+  EXPECT_NEAR(on.communication_seconds, 0.75 * sums, 0.001 * sums);
+  EXPECT_NEAR(on.hidden_seconds.value(), 0.5 * sums, 0.001 * sums);
+  EXPECT_NEAR(reduced.communication_seconds, 0.5 * sums, 0.001 * sums);
+  EXPECT_LT(all.communication_seconds, 0.03 * sums);
+  EXPECT_NEAR(on.compute_seconds, off.compute_seconds, 1e-6);
+  const analysis::StepRow slow = row("overlap=on", "100Gbps"), none = row("overlap=off", "100Gbps");
+  EXPECT_NEAR(slow.communication_seconds + slow.hidden_seconds.value(),
+              1.25 * none.communication_seconds, 0.001 * none.communication_seconds);
+  EXPECT_LT(slow.hidden_seconds.value(), slow.compute_seconds);
+  EXPECT_GT(slow.hidden_seconds.value(), 0.3 * slow.compute_seconds);
 }
 
 // Where messages take no time, a pipeline of p stages and m microbatches waits for (p - 1) / m of

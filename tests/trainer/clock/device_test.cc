@@ -20,6 +20,8 @@ Device Toy() {
           .product_efficiency = 1,
           .scalar_efficiency = 1,
           .attention_efficiency = 0.5,
+          .attention_efficiency_2024 = 0.5,
+          .attention_efficiency_2025 = 0.5,
           .sustained = 1,
           .bytes_per_second = 1e9,
           .memory_efficiency = 1};
@@ -106,7 +108,36 @@ TEST(Device, ErasDifferInWhatAttentionMoves) {
   };
   EXPECT_GT(seconds(KernelEra::k2020), seconds(KernelEra::k2022));
   EXPECT_GT(seconds(KernelEra::k2022), 2 * seconds(KernelEra::k2023));
-  EXPECT_EQ(seconds(KernelEra::k2023), seconds(KernelEra::kCompiled));
+  EXPECT_GT(seconds(KernelEra::k2023), 2 * seconds(KernelEra::k2024));
+  EXPECT_EQ(seconds(KernelEra::k2024), seconds(KernelEra::kCompiled));
+  EXPECT_EQ(seconds(KernelEra::k2024), seconds(KernelEra::k2025)) << "A100 has no newer one";
+}
+
+// TFLOP/s of fused attention with heads of 128 and a causal mask, forward and backward together, of
+// which half of the scores count (scenarios/whole_steps/devices.md).
+TEST(Device, CausalAttentionReachesMeasuredRates) {
+  struct Measured {
+    const char* profile;
+    KernelEra kernels;
+    double tokens, teraflops;
+  };
+  for (const Measured& one : {Measured{"a100-sxm-80", KernelEra::k2023, 2048, 69},
+                              {"a100-sxm-80", KernelEra::k2023, 8192, 80},
+                              {"a100-sxm-80", KernelEra::k2024, 2048, 155},
+                              {"a100-sxm-80", KernelEra::k2024, 8192, 182},
+                              {"h100-sxm", KernelEra::k2024, 2048, 265},
+                              {"h100-sxm", KernelEra::kCompiled, 8192, 308}}) {
+    Device device = *LoadProfile(one.profile).device;
+    device.sustained = 1;  // in a short burst
+    OperationCost attention = Attention(one.tokens, 16, 128);
+    attention.causal = true;
+    const ComputeOptions options = {.precision = Precision::kFp16, .kernels = one.kernels};
+    const double seconds = ForwardSecondsOn(device, options, attention, 1) +
+                           BackwardSecondsOn(device, options, attention, 1);
+    const double teraflops = 3.5e-12 * attention.forward_flops / 2 / seconds;
+    EXPECT_LT(std::abs(std::log(teraflops / one.teraflops)), 0.17)
+        << one.profile << " " << one.tokens << ": " << teraflops;
+  }
 }
 
 TEST(Device, MemoryBoundsOperationsByTheSizeOfNumbers) {
@@ -172,6 +203,12 @@ TEST(Device, LinearLayersOfBlocksMultiplyInFp8) {
               ForwardSecondsOn(device, wide, linear, 2) / 2 + 5e-9 * factors, 1e-9);
   EXPECT_NEAR(BackwardSecondsOn(device, narrow, linear, 2),
               BackwardSecondsOn(device, wide, linear, 2) / 2 + 5e-9 * (factors + result), 1e-9);
+  // Transformer Engine casts each of them once, and writes it in both orders.
+  const ComputeOptions engine = {.precision = Precision::kBf16Fp8, .kernels = KernelEra::k2025};
+  EXPECT_NEAR(ForwardSecondsOn(device, engine, linear, 2),
+              ForwardSecondsOn(device, wide, linear, 2) / 2 + 6e-9 * 4096 * 256, 1e-9);
+  EXPECT_NEAR(BackwardSecondsOn(device, engine, linear, 2),
+              BackwardSecondsOn(device, wide, linear, 2) / 2 + 6e-9 * result, 1e-9);
   linear.block = kNoBlock;
   EXPECT_EQ(ForwardSecondsOn(device, narrow, linear, 2), ForwardSecondsOn(device, wide, linear, 2))
       << "heads stay as they are";
