@@ -93,7 +93,7 @@ void CheckSegment(const ShardedSegment& segment,
         {
             CheckRange("sharded step: " + where + ": sums", count, 0, kMostSegments);
         }
-        CheckDurations(sums.beside, workers.size(), where + ": sums: beside");
+        CheckDurations(sums.beside, workers.size(), where, ": sums: beside");
         GroupsOf(sums.sum, workers, false, where + ": sums");
     }
 }
