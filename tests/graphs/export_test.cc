@@ -22,10 +22,10 @@ using fabric::StepPlan;
 using graph_test::Folder;
 using graph_test::TimesOf;
 
-StepPlan ThroughChakra(const StepPlan& plan) {
+StepPlan ThroughChakra(const StepPlan& plan, bool per_role = false) {
   const Folder folder;
   const std::string out = folder / "et";
-  WriteChakra(plan, out, "step", false);
+  WriteChakra(plan, out, "step", per_role);
   return ImportTrace(out, "", {}).plan;  // with the groups beside it
 }
 
@@ -164,6 +164,7 @@ TEST(Export, RandomPlansComeBackEqual) {
     const StepPlan again = ThroughChakra(plan);
     ASSERT_EQ(fabric::ToText(again), fabric::ToText(Normal(plan))) << seed;
     ASSERT_EQ(again.Canonical(), Normal(plan).Canonical()) << seed;
+    ASSERT_EQ(ThroughChakra(plan, true).Canonical(), Normal(plan).Canonical()) << seed;
     const fabric::PlanTiming a = TimesOf(plan), b = TimesOf(again);
     ASSERT_EQ(a.finish, b.finish) << seed;
     for (size_t i = 0; i < a.roles[0].size(); ++i) {
@@ -276,6 +277,33 @@ TEST(Export, FoldersWithTracesStayAsTheyAre) {
   WriteChakra(Sharded(), folder / "new", "step", true);
   EXPECT_TRUE(std::filesystem::exists(folder / "new/step.0.et"));
   EXPECT_FALSE(std::filesystem::exists(folder / "new/step.1.et"));
+  EXPECT_NE(MessageOf([&] {
+              WriteChakra(Sharded(), folder / "new", "step", true);
+            }).find("a folder without traces"),
+            std::string::npos);
+}
+
+TEST(Export, OneFileARoleComesBackEqual) {
+  const StepPlan plan = Sharded();
+  EXPECT_EQ(ThroughChakra(plan, true).Canonical(), Normal(plan).Canonical());
+  const Folder folder;
+  const auto write = [&](const char* name, const StepPlan& what) {
+    WriteChakra(what, folder / name, "step", true);
+  };
+  const auto size = [&](const char* file) { return std::filesystem::file_size(folder / file); };
+  write("a", plan);
+  EXPECT_LT(2 * size("a/step.3.et-diff"), size("a/step.0.et"));
+  // Rank 1 has nothing in place of a time that rank 0 has, and so a file of its own.
+  StepPlan late = plan;
+  late.roles[0].operations[0].duration = {5, 0, 5, 5};
+  write("b", late);
+  EXPECT_TRUE(std::filesystem::exists(folder / "b/step.1.et"));
+  EXPECT_EQ(ThroughChakra(late, true).Canonical(), Normal(late).Canonical());
+  std::filesystem::remove(folder / "a/step.0.et");
+  std::filesystem::copy(folder / "a/step.1.et-diff", folder / "a/step.0.et-diff");
+  EXPECT_NE(MessageOf([&] { ImportTrace(folder / "a", "", {}); })
+                .find("step.0.et-diff: differs from a file of rank 0, which is not there"),
+            std::string::npos);
 }
 
 }  // namespace
