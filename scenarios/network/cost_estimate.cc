@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/programs/progress_line.h"
+#include "ns3-module/fabric/collective/last-collective.h"
 #include "ns3-module/fabric/roce/roce-settings.h"
 
 namespace legacy {
@@ -194,8 +195,10 @@ void CostEstimate::Add(const fabric::StepTraffic& traffic, int64_t different) {
   const double runs = static_cast<double>(different) * RunsOf(network_.request.transport);
   double opening = 0;
   std::map<fabric::CollectiveAlgorithm, Path> paths;
+  fabric::LastCollective<Messages> last;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
-    const Messages messages = MessagesOf(spec);
+    const Messages messages =
+        last.Of(spec, [this](const fabric::CollectiveSpec& one) { return MessagesOf(one); });
     const auto [path, added] = paths.try_emplace(spec.algorithm);
     if (added) path->second = MeanPath(spec.algorithm);
     Add(messages, path->second, runs * static_cast<double>(times));

@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
+#include "ns3-module/fabric/collective/last-collective.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"
@@ -94,9 +95,11 @@ ScenarioTiming::Simulated ScenarioTiming::Simulate(const fabric::StepTraffic& tr
 double ScenarioTiming::AlphaBetaSeconds(const fabric::StepTraffic& traffic, int64_t step) const {
   const AlphaBeta& rule = alpha_beta_[EntryOf(step)];
   double seconds = 0;
+  fabric::LastCollective<double> last;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
-    seconds += static_cast<double>(times) *
-               fabric::AlphaBetaSeconds(spec, rule.latency, rule.bytes_per_second);
+    seconds += static_cast<double>(times) * last.Of(spec, [&](const fabric::CollectiveSpec& one) {
+      return fabric::AlphaBetaSeconds(one, rule.latency, rule.bytes_per_second);
+    });
   });
   return seconds;
 }

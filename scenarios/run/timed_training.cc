@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "ns3-module/fabric/collective/last-collective.h"
 #include "ns3-module/fabric/step/build-sharded.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/roce/figures.h"
@@ -13,10 +14,11 @@ namespace {
 // Returns the payload bytes that leave one worker's NIC in a step, as a mean over the workers.
 double StepNicBytes(const fabric::StepTraffic& traffic) {
   double bytes = 0;
+  fabric::LastCollective<double> last;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
     // The collective of a group counts for its part of the workers.
     const auto members = static_cast<double>(spec.bytes.size());
-    bytes += static_cast<double>(times) * NicBytes(spec) * (members / traffic.workers);
+    bytes += static_cast<double>(times) * last.Of(spec, NicBytes) * (members / traffic.workers);
   });
   return bytes;
 }

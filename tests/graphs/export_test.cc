@@ -22,10 +22,10 @@ using fabric::StepPlan;
 using graph_test::Folder;
 using graph_test::TimesOf;
 
-StepPlan ThroughChakra(const StepPlan& plan) {
+StepPlan ThroughChakra(const StepPlan& plan, bool per_role = false) {
   const Folder folder;
   const std::string out = folder / "et";
-  WriteChakra(plan, out, "step", false);
+  WriteChakra(plan, out, "step", per_role);
   return ImportTrace(out, "", {}).plan;  // with the groups beside it
 }
 
@@ -164,6 +164,7 @@ TEST(Export, RandomPlansComeBackEqual) {
     const StepPlan again = ThroughChakra(plan);
     ASSERT_EQ(fabric::ToText(again), fabric::ToText(Normal(plan))) << seed;
     ASSERT_EQ(again.Canonical(), Normal(plan).Canonical()) << seed;
+    ASSERT_EQ(ThroughChakra(plan, true).Canonical(), Normal(plan).Canonical()) << seed;
     const fabric::PlanTiming a = TimesOf(plan), b = TimesOf(again);
     ASSERT_EQ(a.finish, b.finish) << seed;
     for (size_t i = 0; i < a.roles[0].size(); ++i) {
@@ -276,6 +277,32 @@ TEST(Export, FoldersWithTracesStayAsTheyAre) {
   WriteChakra(Sharded(), folder / "new", "step", true);
   EXPECT_TRUE(std::filesystem::exists(folder / "new/step.0.et"));
   EXPECT_FALSE(std::filesystem::exists(folder / "new/step.1.et"));
+  EXPECT_NE(MessageOf([&] {
+              WriteChakra(Sharded(), folder / "new", "step", true);
+            }).find("a folder without traces"),
+            std::string::npos);
+}
+
+TEST(Export, OneFileARoleComesBackEqual) {
+  const StepPlan plan = Sharded();
+  EXPECT_EQ(ThroughChakra(plan, true).Canonical(), Normal(plan).Canonical());
+  // Rank 1 has nothing in place of a time that rank 0 has, and so a file of its own.
+  StepPlan late = plan;
+  std::ranges::find(late.roles[0].operations, "update", &StepOperation::name)->duration = {5, 0, 5,
+                                                                                           5};
+  EXPECT_EQ(ThroughChakra(late, true).Canonical(), Normal(late).Canonical());
+  const Folder folder;
+  WriteChakra(late, folder / "late", "step", true);
+  EXPECT_TRUE(std::filesystem::exists(folder / "late/step.1.et"));
+  WriteChakra(plan, folder / "et", "step", true);
+  EXPECT_LT(2 * std::filesystem::file_size(folder / "et/step.3.et-diff"),
+            std::filesystem::file_size(folder / "et/step.0.et"));
+  std::filesystem::rename(folder / "et/step.1.et-diff", folder / "et/step.0.et-diff");
+  std::filesystem::rename(folder / "et/step.0.et", folder / "et/step.1.et");
+  EXPECT_NE(MessageOf([&] {
+              ImportTrace(folder / "et", "", {});
+            }).find("step.0.et-diff: differs from a file of rank 0, which is not there"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "compress/message.h"
+#include "ns3-module/fabric/collective/last-collective.h"
 
 namespace legacy {
 namespace {
@@ -197,8 +198,9 @@ bool Clock::TimesAlone(const fabric::StepTraffic& traffic) const {
     return sharding_.collectives == CollectiveTimes::kAlone;
   }
   double flows = 0;
+  fabric::LastCollective<double> last;
   fabric::ForEachCollective(traffic, [&](const fabric::CollectiveSpec& spec, int64_t times) {
-    flows += static_cast<double>(times) * fabric::EstimatedFlows(spec);
+    flows += static_cast<double>(times) * last.Of(spec, fabric::EstimatedFlows);
   });
   return flows > kMostFlowsTogether;
 }

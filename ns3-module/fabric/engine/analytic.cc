@@ -81,8 +81,8 @@ struct RoutedConnection
     TimeNs lastArrival = 0; ///< time of its newest flow's last byte at the destination
 };
 
-/// A flow in flight.
-struct InFlight
+/// A flow in flight. It and Line fill a line of the cache each, as events are of random ones.
+struct alignas(64) InFlight
 {
     Flow flow;
     RoutedConnection* connection = nullptr; ///< nullptr if no byte travels
@@ -94,7 +94,7 @@ struct InFlight
 constexpr int kNoGraph = -1;
 
 /// A Line has the work that a directed link has to serve.
-struct Line
+struct alignas(64) Line
 {
     TimeNs free = 0;          ///< time from which it is free
     std::vector<TimeNs> ends; ///< ends of what it serves; those before `next` are over
@@ -103,6 +103,12 @@ struct Line
     /// Returns the number of things that it serves after `now`.
     int64_t Waiting(TimeNs now)
     {
+        if (free <= now)
+        {
+            ends.clear();
+            next = 0;
+            return 0;
+        }
         while (next < ends.size() && ends[next] <= now)
         {
             ++next;

@@ -218,6 +218,7 @@ Topology MakeFatTree(TopologyBuild& build)
                     std::to_string(gpus),
                     "a divisor of k/2 = " + std::to_string(k / 2));
     }
+    const Tier node = build.NodeTier();
     const Tier host = build.TierOf("host");
     Tier aggregation = build.TierOf("aggregation");
     build.Divide("oversubscription", "aggregation", k / 2, host.rateBps, k / 2, aggregation);
@@ -230,8 +231,7 @@ Topology MakeFatTree(TopologyBuild& build)
     }
     Tier core = build.TierOf("core", above);
     build.Divide("core.oversubscription", "core", k / 2, aggregation.rateBps, k / 2, core);
-    return gpus == 1 ? BuildFatTree(k, host, aggregation, core)
-                     : BuildFatTree(k, host, aggregation, core, gpus, build.NodeTier());
+    return BuildFatTree(k, host, aggregation, core, gpus, node);
 }
 
 Topology MakeLeafSpine(TopologyBuild& build)

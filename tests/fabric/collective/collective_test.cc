@@ -281,7 +281,7 @@ std::map<std::pair<int, uint64_t>, int64_t> HopsOf(const CollectiveSpec& spec) {
   std::map<std::pair<int, uint64_t>, int64_t> sent;
   Trial trial;
   trial.on_send = [&](const Flow& flow) {
-    sent[{flow.source, flow.tag & 0xFFFFFFFFFFFF}] = flow.bytes;
+    sent[{flow.source, flow.tag & ((uint64_t{1} << kTagShift) - 1)}] = flow.bytes;
   };
   trial.Run(spec, 3);
   return sent;

@@ -43,6 +43,20 @@ TEST(BuildDdp, GivesThePlanOfAStep) {
             "  6: segment decode of 0, 50 ns, on compute, after 5\n");
 }
 
+TEST(PlanGraph, RunsMoreCollectivesThanSixteenBitsCount) {
+  constexpr int kCollectives = 70'000;
+  StepPlan plan = EmptyPlan(2);
+  plan.roles.push_back({{0, 1}, {}});
+  for (int c = 0; c < kCollectives; ++c) {
+    plan.collectives.push_back(Spec(CollectiveAlgorithm::RingAllGather, {1000, 1000}));
+    StepOperation& operation = plan.roles[0].operations.emplace_back();
+    operation.kind = OperationKind::Collective;
+    operation.stream = kGather;
+    operation.collective = {c};
+  }
+  EXPECT_EQ(Star(2).Time(plan).total, kCollectives * TimeNs{2} * (1000 + 1000));
+}
+
 TEST(BuildDdp, BucketsThatSendNothingDecodeOrAreReady) {
   StepTraffic traffic = TwoBuckets();
   traffic.buckets[0] = {{10, 20}, {}, {300, 300}};
