@@ -249,7 +249,11 @@ std::vector<BucketWork> Aggregation::Buckets() const {
     }
     for (BucketWork& merged : MergeUnits(parts)) buckets.push_back(std::move(merged));
   }
-  if (agreement_) buckets = {Behind(*agreement_, buckets)};
+  if (agreement_ && buckets.front().calls.front().owned) {
+    buckets.insert(buckets.begin(), {{}, 0, {*agreement_}});  // all layers wait for it
+  } else if (agreement_) {
+    buckets = {Behind(*agreement_, buckets)};
+  }
   if (alone_) WorkAtTheEnd(*alone_, buckets);
   if (policy_.ReadsLocalGradient()) {
     AddWork(LocalWorkOf(policy_), buckets.back().calls.front().encode);

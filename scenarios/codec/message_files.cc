@@ -29,7 +29,7 @@ std::vector<float> ReadMessages(const Scheme& scheme, const Unit& unit, const Un
   const std::vector<float> zeros(static_cast<size_t>(unit.numel));
   exchange->Begin(context);
   for (size_t call = 0; const auto opened = exchange->NextCall(); ++call) {
-    if (opened->reduction == Reduction::kHops) {
+    if (opened->hops) {
       throw Error("messages of " + std::string(scheme.Name()), path,
                   "those of schemes whose sums are not encoded again at every hop: what hops send "
                   "depends on the workers' values");

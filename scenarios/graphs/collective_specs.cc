@@ -21,6 +21,8 @@ CollectiveType TypeOf(CollectiveAlgorithm algorithm) {
       return CollectiveType::kAllGather;
     case CollectiveAlgorithm::RingReduceScatter:
     case CollectiveAlgorithm::HalvingReduceScatter:
+    case CollectiveAlgorithm::HopRingReduceScatter:
+    case CollectiveAlgorithm::HopHalvingReduceScatter:
       return CollectiveType::kReduceScatter;
     case CollectiveAlgorithm::AllToAll:
     case CollectiveAlgorithm::AllToAllV:

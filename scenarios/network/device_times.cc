@@ -81,6 +81,16 @@ void ScaleLate(const EncodeTimes& encode, int worker, const DeviceScale& scale,
   }
 }
 
+// Scales what members compute between the messages of a sum by hops.
+void ScaleHops(const std::vector<DeviceScale>& scales, fabric::CollectiveSpec& spec) {
+  if (spec.hops.launch == 0 && spec.hops.pace == 0) return;
+  spec.hops.factors.resize(spec.bytes.size(), 1);
+  for (size_t i = 0; i < spec.bytes.size(); ++i) {
+    const int worker = spec.members.empty() ? static_cast<int>(i) : spec.members[i];
+    spec.hops.factors[i] *= scales[static_cast<size_t>(worker)].encode;
+  }
+}
+
 // Returns the place of a worker in its stage, or nothing where another stage has it.
 std::optional<size_t> PlaceIn(const fabric::ShardedStage& stage, int worker) {
   if (stage.workers.empty()) return static_cast<size_t>(worker);
@@ -146,6 +156,7 @@ void ScaleStage(const std::vector<DeviceScale>& scales, fabric::ShardedStage& st
     scale(unit.encode, &DeviceScale::encode);
     scale(unit.between, &DeviceScale::encode);
     scale(unit.sum, &DeviceScale::decode);
+    for (fabric::CollectiveSpec& spec : unit.reduce) ScaleHops(scales, spec);
   }
   scale(stage.update, &DeviceScale::compute);
 }
@@ -176,6 +187,9 @@ fabric::StepTraffic ScaleDevices(const fabric::StepTraffic& traffic, const Encod
     ScaleEarly(encode, w, scales[w], scaled);
     ScaleLate(encode, w, scales[w], scaled);
   }
+  for (fabric::BucketTraffic& bucket : scaled.buckets) {
+    for (fabric::CallTraffic& call : bucket.calls) ScaleHops(scales, call.collective);
+  }
   return scaled;
 }
 
@@ -204,6 +218,7 @@ fabric::StepTraffic WithoutStream(fabric::StepTraffic traffic, fabric::ShardedSt
     }
   }
   if (stream == ShardedStream::Reduce) {
+    free(step.agreement);
     free(step.tied);
     free(step.announcements);
   }

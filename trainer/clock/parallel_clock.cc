@@ -264,10 +264,18 @@ Clock::Stage Clock::CutStage(const StepWork& work, int number,
 
 // Makes the collectives of units, which are among data-parallel ranks, those of the stage's ranks.
 void Clock::PlaceInStage(int ranks, const Stage& stage) const {
+  const int first = RanksOfStage(sharding_.layout, ranks, stage.number).front();
   for (fabric::ShardedUnit& unit : stage.traffic->units) {
     for (auto* groups :
          {&unit.gather, &unit.gatherAgain, &unit.first, &unit.reduce, &unit.replicas}) {
       *groups = InStage(sharding_.layout, ranks, stage.number, std::move(*groups));
+    }
+    for (fabric::CollectiveSpec& spec : unit.reduce) {
+      if (spec.slices.empty() || stage.factors.empty()) continue;
+      for (size_t i = 0; i < spec.bytes.size(); ++i) {
+        const int rank = spec.members.empty() ? static_cast<int>(i) : spec.members[i];
+        spec.hops.factors.push_back(stage.factors[static_cast<size_t>(rank - first)]);
+      }
     }
   }
 }

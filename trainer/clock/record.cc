@@ -169,6 +169,8 @@ void RecordOwned(Line& line, SentCall& call, int workers) {
     RecordSlices(line, owned, workers);
     line.Require(owned.bytes.empty() != call.pair_bytes.empty(),
                  "slices: given by owned sums without pairs, and by these alone");
+    line.Require(!call.hops || (owned.group == 0 && !owned.bytes.empty()),
+                 "hops: not with pairs or groups");
   }
   line.Require((call.reduction == Reduction::kOwned) == call.owned.has_value(),
                "owners: given by owned sums, and by these alone");
@@ -201,7 +203,8 @@ void RecordFields(Line& line, SentCall& call, int workers) {
   if (line.Has("hops", call.hops.has_value())) {
     auto& hops = Emplaced(call.hops);
     line.Choice("hops", hops.order, kHopOrders);
-    line.Rows("slices", hops.slices);
+    // Those of owned sums are parts of slices.
+    line.Rows(call.reduction == Reduction::kOwned ? "parts" : "slices", hops.slices);
     line.Rows("hop", hops.work);
   }
   if (line.Has("block", call.blocks.has_value())) {
@@ -212,7 +215,8 @@ void RecordFields(Line& line, SentCall& call, int workers) {
   const bool blocks = call.collective == Collective::kBlockSparse;
   line.Require(blocks == call.blocks.has_value() && (call.pull || !blocks),
                "block, slots: given by block-sparse sums, which have a pull, and by these alone");
-  line.Require((call.reduction == Reduction::kHops) == call.hops.has_value(),
+  line.Require(call.reduction == Reduction::kOwned ||
+                   (call.reduction == Reduction::kHops) == call.hops.has_value(),
                "hops: given by sums by hops, and by these alone");
   RecordOwned(line, call, workers);
 }

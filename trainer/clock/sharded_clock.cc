@@ -74,7 +74,7 @@ void CheckSlices(const OwnedSlices& slices, int owners, bool by_rows) {
 bool SendsToOwners(const StepWork& work, int owners, bool by_rows) {
   bool owned = false;
   for (const BucketWork& bucket : work.buckets) {
-    if (bucket.layers.empty()) continue;  // an announcement
+    if (bucket.layers.empty()) continue;  // an agreement, or an announcement
     owned = IsOwned(bucket);
     if (owned) CheckSlices(*bucket.calls.front().owned, owners, by_rows);
   }
@@ -331,8 +331,8 @@ void Clock::AddMessages(const StepWork& work, const Stage& stage) const {
     unit.reduce.clear();
     if (layers.empty()) continue;
     // Calls of the same kind travel together: first lengths, or messages inside nodes, where there
-    // are any, and then all messages.
-    std::optional<SentCall> first, messages;
+    // are any, and then all messages. Those that are sent whole go before sums by hops.
+    std::optional<SentCall> first, messages, hops;
     double encode = 0, between = 0, sum = 0;
     for (const BucketWork& merged : MergeUnits(layers)) {
       encode += WorkSeconds(merged.calls.front().encode);
@@ -342,42 +342,52 @@ void Clock::AddMessages(const StepWork& work, const Stage& stage) const {
             WorkSeconds(merged.calls.front().decode) + WorkSeconds(merged.calls.back().encode);
         JoinOwned(merged.calls.front(), work.workers, first);
       }
-      JoinOwned(merged.calls.back(), work.workers, messages);
+      const SentCall& last = merged.calls.back();
+      JoinOwned(last, work.workers, last.hops ? hops : messages);
     }
+    if (hops) std::swap(first, messages);
     if (first) unit.first = ToOwners(transfers, *first, work.workers);
-    unit.reduce = ToOwners(transfers, *messages, work.workers);
+    unit.reduce = ToOwners(transfers, hops ? *hops : *messages, work.workers);
+    if (hops) {
+      const HopSeconds seconds =
+          HopSecondsOf(*hops, [&](const WorkList& hop) { return WorkSeconds(hop); });
+      for (auto& spec : unit.reduce) spec.hops = HopTimesOf(*hops->hops, seconds, {});
+    }
     unit.encode = TimesOf(encode, stage.factors);
     if (between > 0) unit.between = TimesOf(between, stage.factors);
     unit.sum = TimesOf(sum, stage.factors);
   }
 }
 
-// Adds what a policy announces after the messages of a step.
+// Adds what workers agree on before the messages of a step, and what a policy announces after them.
 void Clock::AddAnnouncements(const StepWork& work, int ranks, std::span<const double> factors,
                              fabric::ShardedTraffic& step) const {
   step.reducesEach = false;  // messages are those of the gradients of all passes
-  double announce = 0, read = 0;
+  double agree = 0, announce = 0, read = 0;
+  bool sent = false;
   for (const BucketWork& bucket : work.buckets) {
+    sent = sent || !bucket.layers.empty();
     if (!bucket.layers.empty()) continue;
     for (const SentCall& call : bucket.calls) {
-      announce += WorkSeconds(call.encode);
+      (sent ? announce : agree) += WorkSeconds(call.encode);
       read += WorkSeconds(call.decode);
       for (int s = 0; s < sharding_.layout.pipeline; ++s) {
         std::ranges::move(InStage(sharding_.layout, ranks, s,
                                   {CollectiveOf(InData(sharding_.layout, transfers()), call, 0)}),
-                          std::back_inserter(step.announcements));
+                          std::back_inserter(sent ? step.announcements : step.agreement));
       }
     }
   }
-  if (step.announcements.empty()) return;
-  // With several stages, whose ranks announce together, the slowest one's time is that of all.
+  if (step.announcements.empty() && step.agreement.empty()) return;
+  // With several stages, whose ranks send together, the slowest one's time is that of all.
   const size_t stages = step.stages.size();
   const double slowest = factors.empty() ? 1 : *std::ranges::max_element(factors);
   const auto times = [&](double seconds, size_t count) {
     return stages == 1 ? TimesOf(seconds, factors)
                        : std::vector<TimeNs>(count, ToNs(seconds, slowest));
   };
-  step.announce = times(announce, 1);
+  if (!step.agreement.empty()) step.agree = times(agree, 1);
+  if (!step.announcements.empty()) step.announce = times(announce, 1);
   for (fabric::ShardedStage& stage : step.stages) {
     AddTimes(times(read, stage.update.size()), stage.update);
   }

@@ -324,6 +324,12 @@ std::vector<fabric::CollectiveSpec> ToOwners(const TransferOptions& transfers, c
   for (int first = 0; size > 1 && first < workers; ++first) {
     if (first / slices.stride % size != 0) continue;  // it is in the group of one before
     std::vector<int> members = RankRange(first, size, slices.stride);
+    if (call.hops) {
+      if (size == workers) members.clear();  // all
+      groups.push_back(
+          HopsToOwners(transfers, *call.hops, size, call.bytes.front(), std::move(members)));
+      continue;
+    }
     std::vector<int64_t> pairs;
     for (const int sender : members) {
       for (const int receiver : members) {

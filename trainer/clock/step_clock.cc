@@ -41,15 +41,8 @@ void PriceHops(const StepWork& work, const StepSeconds& seconds, std::span<const
     for (size_t r = 0; r < work.buckets[b].calls.size(); ++r) {
       const SentCall& call = work.buckets[b].calls[r];
       if (!call.hops || seconds.buckets[b].hops.empty()) continue;
-      int64_t payload = 0;
-      for (const HopSlice& slice : call.hops->slices) {
-        payload = std::accumulate(slice.payload.begin(), slice.payload.end(), payload);
-      }
-      const HopSeconds& hop = seconds.buckets[b].hops[r];
-      fabric::HopTimes& times = step.traffic.buckets[b].calls[r].collective.hops;
-      times.launch = ToNs(hop.launch, 1);
-      times.pace = payload > 0 ? hop.all * 1e9 / static_cast<double>(payload) : 0;
-      times.factors.assign(factors.begin(), factors.end());
+      step.traffic.buckets[b].calls[r].collective.hops =
+          HopTimesOf(*call.hops, seconds.buckets[b].hops[r], factors);
     }
   }
 }
@@ -145,6 +138,17 @@ HopSeconds HopSecondsOf(const SentCall& call,
   for (Work& work : launches) work.elements = 0;
   const double launch = price(launches);
   return {launch, price(call.hops->work) - launch};
+}
+
+fabric::HopTimes HopTimesOf(const Hops& hops, const HopSeconds& seconds,
+                            std::span<const double> factors) {
+  int64_t payload = 0;
+  for (const HopSlice& slice : hops.slices) {
+    payload = std::accumulate(slice.payload.begin(), slice.payload.end(), payload);
+  }
+  return {.launch = ToNs(seconds.launch, 1),
+          .pace = payload > 0 ? seconds.all * 1e9 / static_cast<double>(payload) : 0,
+          .factors = {factors.begin(), factors.end()}};
 }
 
 TimeNs ToNs(double seconds, double factor) { return RoundedTime(seconds * factor * 1e9); }

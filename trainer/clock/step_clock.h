@@ -97,6 +97,10 @@ class StepClock {
 HopSeconds HopSecondsOf(const SentCall& call,
                         const std::function<double(const WorkList& work)>& price);
 
+// Returns the times of hops that compute this, at members with these slow-downs; empty: none.
+fabric::HopTimes HopTimesOf(const Hops& hops, const HopSeconds& seconds,
+                            std::span<const double> factors);
+
 // Throws Error unless there is one positive factor for each worker, or none.
 void CheckFactors(std::span<const double> factors, int workers);
 

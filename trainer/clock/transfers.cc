@@ -84,14 +84,14 @@ Payload PayloadOf(const SentCall& call) {
   return call.collective == Collective::kAllReduce ? Payload::Sum : Payload::Concat;
 }
 
-void SetHops(const SentCall& call, CollectiveSpec& spec) {
-  const bool ring = !call.hops || call.hops->order == HopOrder::kRing;
-  spec.algorithm =
-      ring ? CollectiveAlgorithm::HopRingAllReduce : CollectiveAlgorithm::HopButterflyAllReduce;
-  if (!call.hops) return;
-  for (const HopSlice& slice : call.hops->slices) {
-    spec.slices.push_back({slice.payload, slice.headers});
-  }
+// Lets a collective carry a sum by hops; `scatters` if each worker owns a piece of it.
+void SetHops(const std::optional<Hops>& hops, bool scatters, CollectiveSpec& spec) {
+  using enum CollectiveAlgorithm;
+  const bool ring = !hops || hops->order == HopOrder::kRing;
+  spec.algorithm = ring ? (scatters ? HopRingReduceScatter : HopRingAllReduce)
+                        : (scatters ? HopHalvingReduceScatter : HopButterflyAllReduce);
+  if (!hops) return;
+  for (const HopSlice& slice : hops->slices) spec.slices.push_back({slice.payload, slice.headers});
 }
 
 // Returns the bytes that every worker pulls from a parameter server after a collective call of
@@ -252,7 +252,7 @@ CollectiveSpec CollectiveOf(const TransferOptions& options, const SentCall& call
   spec.group = options.group;
   spec.parents = options.parents;
   spec.firstAggregator = options.first_aggregator;
-  if (payload == Payload::HopSum) SetHops(call, spec);
+  if (payload == Payload::HopSum) SetHops(call.hops, false, spec);
   if (payload == Payload::RequantisedSum) {
     spec.sumBytes = {*std::max_element(spec.bytes.begin(), spec.bytes.end())};
   }
@@ -314,6 +314,16 @@ CollectiveSpec ExchangeAmong(const TransferOptions& options, std::vector<int64_t
   spec.algorithm = equal ? CollectiveAlgorithm::AllToAll : CollectiveAlgorithm::AllToAllV;
   spec.members = std::move(members);
   fabric::SetChannels(spec, options.channels);
+  return spec;
+}
+
+CollectiveSpec HopsToOwners(const TransferOptions& options, const Hops& hops, int count,
+                            int64_t bytes, std::vector<int> members) {
+  CheckPeers(options);
+  CollectiveSpec spec;
+  spec.bytes.assign(static_cast<size_t>(count), bytes);
+  spec.members = std::move(members);
+  SetHops(hops, true, spec);
   return spec;
 }
 

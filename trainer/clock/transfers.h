@@ -90,6 +90,12 @@ fabric::CollectiveSpec GroupCollectiveOf(const TransferOptions& options, fabric:
 fabric::CollectiveSpec ExchangeAmong(const TransferOptions& options, std::vector<int64_t> pairs,
                                      std::vector<int> members);
 
+// Returns the reduce-scatter by hops among `members` (empty: all `count`), of which member j owns
+// piece j; `bytes` is the length of a member's message. Nobody has computed anything in it. Throws
+// Error where a server aggregates.
+fabric::CollectiveSpec HopsToOwners(const TransferOptions& options, const Hops& hops, int count,
+                                    int64_t bytes, std::vector<int> members);
+
 // Returns the seconds that such a call takes by the alpha-beta model, if worker i sends `bytes[i]`.
 double CallSeconds(const TransferOptions& options, const CollectiveCall& call, int64_t elements,
                    std::span<const int64_t> bytes, double latency_seconds, double bytes_per_second);

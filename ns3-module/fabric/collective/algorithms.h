@@ -41,7 +41,7 @@ CollectiveMaker MakeBroadcast; ///< tree.cc
 CollectiveMeter MeterBroadcast;
 CollectiveMaker MakeSparseTree;
 CollectiveMeter MeterSparseTree;
-CollectiveMaker MakeHops; ///< hops.cc: ring and butterfly
+CollectiveMaker MakeHops; ///< hops.cc: ring and butterfly, also reduce-scatter
 CollectiveMeter MeterHops;
 CollectiveMaker MakeServer; ///< server.cc: one server or shards
 CollectiveMeter MeterServer;

@@ -191,6 +191,10 @@ Cost CostOf(const CollectiveSpec& spec)
         return {2, others / workers * (bytes + static_cast<double>(spec.sumBytes[0]))};
     case CollectiveAlgorithm::HopRingAllReduce:
         return {2 * others, BusiestSender(spec)};
+    case CollectiveAlgorithm::HopRingReduceScatter:
+        return {others, BusiestSender(spec)};
+    case CollectiveAlgorithm::HopHalvingReduceScatter:
+        return {static_cast<double>(CeilLog2(count)), BusiestSender(spec)};
     case CollectiveAlgorithm::HopButterflyAllReduce:
         return {HalvingDoublingCost(count, bytes).steps, BusiestSender(spec)};
     case CollectiveAlgorithm::BlockSparse:

@@ -309,13 +309,16 @@ WideTime ClosedForm::HopRing() const
         bytes = std::max(bytes, plan.Bytes(slice, first, first + 1));
         computed = std::max(computed, Hop(plan.Payload(slice, first, first + 1)));
     }
-    const int rounds = 2 * (m_workers - 1);
+    const int rounds = plan.Steps();
+    const int encoded = m_workers - (plan.Scatters() ? 2 : 1); // sums of a worker
     const int slices = plan.Slices();
     const WideTime others = (slices - 1) * (Wire(bytes) + Acks(bytes));
-    const WideTime way = Rounds(rounds, bytes) - Acks(bytes) + (m_workers - 1) * computed;
+    const WideTime way = Rounds(rounds, bytes) - Acks(bytes) + encoded * computed;
     const WideTime port = Flow(bytes) + (WideTime{rounds} * slices - 1) * Wire(bytes) +
-                          WideTime{rounds - 1} * slices * Acks(bytes) + computed;
-    const WideTime device = 2 * Flow(bytes) + WideTime{m_workers - 1} * slices * computed;
+                          WideTime{rounds - 1} * slices * Acks(bytes) +
+                          (encoded > 0 ? computed : 0);
+    const WideTime device =
+        encoded > 0 ? 2 * Flow(bytes) + WideTime{encoded} * slices * computed : 0;
     return std::max({way + others, port, device});
 }
 
@@ -332,8 +335,10 @@ WideTime ClosedForm::HopButterfly() const
         {
             const int size = pieces >> stage; // the first of the ranges is the largest
             const int64_t bytes = plan.Bytes(slice, 0, size);
-            time += Rounds(2, bytes) + Hop(plan.Payload(slice, 0, size));
-            last = stage == 1 ? bytes : last;
+            const bool keeps = plan.Scatters() && stage == plan.Levels();
+            time += Rounds(plan.Scatters() ? 1 : 2, bytes) +
+                    (keeps ? 0 : Hop(plan.Payload(slice, 0, size)));
+            last = stage == 1 || keeps ? bytes : last;
         }
         if (plan.Folds())
         {
@@ -393,8 +398,10 @@ WideTime ClosedForm::Time() const
     case CollectiveAlgorithm::ScatterReduceAllGather:
         return Direct(part, Part(m_spec.sumBytes[0], m_workers), true);
     case CollectiveAlgorithm::HopRingAllReduce:
+    case CollectiveAlgorithm::HopRingReduceScatter:
         return HopRing();
     case CollectiveAlgorithm::HopButterflyAllReduce:
+    case CollectiveAlgorithm::HopHalvingReduceScatter:
         return HopButterfly();
     case CollectiveAlgorithm::BlockSparse:
         return BlockSparseTime(m_spec, m_path, m_transport);

@@ -52,6 +52,9 @@
 //   P
 //                      the messages before and after it, and W/r of a half one instead of words:
 //                      an upper bound; that of each slice
+//   reduce-scatter by hops = the first half of either: R = N - 1 and (N - 2) C in a ring, no
+//   doubling
+//                      and no C of the last message in the other
 //   block-sparse     = max of L + (K - 1) m X and R L
 //                      K pieces of a shard, in R sets of slots; L = T + (m - 1) W/r + T' + (m - 1)
 //                      W'/r; m = max(N, S), N - 1 where workers aggregate; X = max(W + A', W' +

@@ -12,11 +12,16 @@ namespace legacy::fabric
 namespace
 {
 
+bool CarriesHops(CollectiveAlgorithm algorithm)
+{
+    return CanCarry(algorithm, Payload::HopSum) || CanCarry(algorithm, Payload::HopScatter);
+}
+
 void CheckBytes(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const bool equal = (CanCarry(spec.algorithm, Payload::Sum) && !IsServer(spec.algorithm)) ||
                        CanCarry(spec.algorithm, Payload::ScatteredSum) ||
-                       CanCarry(spec.algorithm, Payload::HopSum);
+                       CarriesHops(spec.algorithm);
     const auto where = [&](size_t w) // in messages alone, as most sizes are right
     { return algorithm + ": bytes of worker " + std::to_string(w); };
     for (size_t w = 0; w < spec.bytes.size(); ++w)
@@ -61,7 +66,7 @@ void CheckSums(const CollectiveSpec& spec, const std::string& algorithm)
 void CheckHops(const CollectiveSpec& spec, const std::string& algorithm)
 {
     const auto workers = static_cast<int>(spec.bytes.size());
-    const bool hops = CanCarry(spec.algorithm, Payload::HopSum);
+    const bool hops = CarriesHops(spec.algorithm);
     const auto pieces = static_cast<size_t>(HopPlan::PiecesOf(spec.algorithm, workers));
     if (!hops && !spec.slices.empty())
     {
@@ -321,7 +326,10 @@ void CheckCollective(const CollectiveSpec& spec)
         throw Error(algorithm + ": workers",
                     std::to_string(workers),
                     std::string("a power of two; ") +
-                        ToString(CollectiveAlgorithm::BruckAllGather) + " takes any number");
+                        ToString(spec.algorithm == CollectiveAlgorithm::HopHalvingReduceScatter
+                                     ? CollectiveAlgorithm::HopRingReduceScatter
+                                     : CollectiveAlgorithm::BruckAllGather) +
+                        " takes any number");
     }
     CheckSums(spec, algorithm);
     CheckHops(spec, algorithm);

@@ -27,7 +27,7 @@ struct AlgorithmEntry
 };
 
 /// The entries of all algorithms, in the order of CollectiveAlgorithm.
-constexpr std::array<AlgorithmEntry, 24> kAlgorithms = {{
+constexpr std::array<AlgorithmEntry, 26> kAlgorithms = {{
     {"ring-allreduce", Payload::Sum, MakeRing, MeterRing},
     {"halving-doubling-allreduce", Payload::Sum, MakeHalvingDoubling, MeterHalvingDoubling},
     {"double-tree-allreduce", Payload::Sum, MakeDoubleTree, MeterDoubleTree},
@@ -54,6 +54,8 @@ constexpr std::array<AlgorithmEntry, 24> kAlgorithms = {{
     {"scatter-reduce-allgather", Payload::RequantisedSum, MakeDirect, MeterDirect},
     {"hop-ring-allreduce", Payload::HopSum, MakeHops, MeterHops},
     {"hop-butterfly-allreduce", Payload::HopSum, MakeHops, MeterHops},
+    {"hop-ring-reduce-scatter", Payload::HopScatter, MakeHops, MeterHops},
+    {"hop-halving-reduce-scatter", Payload::HopScatter, MakeHops, MeterHops},
     {"block-sparse", Payload::BlockSum, MakeBlockSparse, MeterBlockSparse},
 }};
 
@@ -197,6 +199,7 @@ const char* ToString(Payload payload)
                                       "exchange of messages",
                                       "scattered sum of equal-length messages",
                                       "sum that is encoded again at every hop",
+                                      "scattered sum that is encoded again at every hop",
                                       "sum of blocks that are not zero"};
     return kNames[static_cast<size_t>(payload)];
 }
@@ -204,14 +207,16 @@ const char* ToString(Payload payload)
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload)
 {
     return IsServer(algorithm) ? payload != Payload::Exchange && payload != Payload::ScatteredSum &&
-                                     payload != Payload::HopSum && payload != Payload::BlockSum
+                                     payload != Payload::HopSum && payload != Payload::HopScatter &&
+                                     payload != Payload::BlockSum
                                : EntryOf(algorithm).payload == payload;
 }
 
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers)
 {
-    return algorithm != CollectiveAlgorithm::RecursiveDoublingAllGather ||
-           (workers & (workers - 1)) == 0;
+    const bool powers = algorithm == CollectiveAlgorithm::RecursiveDoublingAllGather ||
+                        algorithm == CollectiveAlgorithm::HopHalvingReduceScatter;
+    return !powers || (workers & (workers - 1)) == 0;
 }
 
 bool TakesChannels(CollectiveAlgorithm algorithm)

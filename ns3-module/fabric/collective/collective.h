@@ -36,18 +36,20 @@ enum class CollectiveAlgorithm : uint8_t
     BruckAllGather,             ///< the same in a circle, for any N
                     // reduce-scatter: all workers send the same number of bytes; worker w keeps
                     // block w of the sum
-    RingReduceScatter,      ///< N-1 rounds of 1/N
-    HalvingReduceScatter,   ///< recursive halving; any N
-                            // others
-    AllToAll,               ///< everyone sends bytes[w] / N to everyone else
-    AllToAllV,              ///< worker s sends pairBytes[s N + d] to worker d
-    Broadcast,              ///< bytes[root] from root to all, binomial tree
-    ParameterServer,        ///< push bytes[w] to a server, pull `pullBytes` when all are in
-    ShardedParameterServer, ///< the same with bytes and pullBytes split over `servers` servers
-    SparseTree,             ///< sums of sparse messages up a binomial tree, then broadcast
-    ScatterReduceAllGather, ///< 1/N of bytes[w] to each owner, requantised sums to all
-    HopRingAllReduce,       ///< a ring that encodes partial sums again at every hop
-    HopButterflyAllReduce,  ///< recursive halving that does, then doubling; any N
+    RingReduceScatter,       ///< N-1 rounds of 1/N
+    HalvingReduceScatter,    ///< recursive halving; any N
+                             // others
+    AllToAll,                ///< everyone sends bytes[w] / N to everyone else
+    AllToAllV,               ///< worker s sends pairBytes[s N + d] to worker d
+    Broadcast,               ///< bytes[root] from root to all, binomial tree
+    ParameterServer,         ///< push bytes[w] to a server, pull `pullBytes` when all are in
+    ShardedParameterServer,  ///< the same with bytes and pullBytes split over `servers` servers
+    SparseTree,              ///< sums of sparse messages up a binomial tree, then broadcast
+    ScatterReduceAllGather,  ///< 1/N of bytes[w] to each owner, requantised sums to all
+    HopRingAllReduce,        ///< a ring that encodes partial sums again at every hop
+    HopButterflyAllReduce,   ///< recursive halving that does, then doubling; any N
+    HopRingReduceScatter,    ///< the first half of such a ring: worker w keeps piece w of the sum
+    HopHalvingReduceScatter, ///< that of such a butterfly; N a power of two
     BlockSparse, ///< blocks that are not zero, to `servers` aggregators that stream their sum
 };
 
@@ -57,7 +59,8 @@ enum class CollectiveAlgorithm : uint8_t
 /// "recursive-doubling-allgather", "bruck-allgather", "ring-reduce-scatter",
 /// "halving-reduce-scatter", "all-to-all", "all-to-allv", "broadcast", "parameter-server",
 /// "sharded-parameter-server", "sparse-tree", "scatter-reduce-allgather", "hop-ring-allreduce",
-/// "hop-butterfly-allreduce", "block-sparse".
+/// "hop-butterfly-allreduce", "hop-ring-reduce-scatter", "hop-halving-reduce-scatter",
+/// "block-sparse".
 const char* ToString(CollectiveAlgorithm algorithm);
 /// Returns the algorithm of that name. Throws Error with the list for any other.
 CollectiveAlgorithm ParseCollective(const std::string& text);
@@ -75,6 +78,7 @@ enum class Payload : uint8_t
     Exchange,       ///< each worker has a different message for each other one
     ScatteredSum, ///< messages of one length are summed, and each worker gets its block of the sum
     HopSum,       ///< partial sums are encoded again at every hop
+    HopScatter,   ///< so are they, and each worker gets its piece of the sum
     BlockSum,     ///< blocks that workers have are summed; everyone gets all that any has
 };
 
@@ -82,9 +86,10 @@ enum class Payload : uint8_t
 /// "broadcast", ...
 const char* ToString(Payload payload);
 /// True where the algorithm carries that payload. Parameter servers carry all but an exchange, a
-/// scattered sum, a sum by hops and one of blocks, other algorithms one payload.
+/// scattered sum, sums by hops and one of blocks, other algorithms one payload.
 bool CanCarry(CollectiveAlgorithm algorithm, Payload payload);
-/// True where the algorithm takes that number of workers: all except recursive doubling take any.
+/// True where the algorithm takes that number of workers: recursive doubling and halving by hops
+/// take powers of two, all others any number.
 bool TakesWorkers(CollectiveAlgorithm algorithm, int64_t workers);
 /// True for rings: all-reduce, all-gather and reduce-scatter.
 bool IsRing(CollectiveAlgorithm algorithm);
@@ -177,7 +182,8 @@ struct CollectiveSpec
     /// growth). Scatter-reduce all-gather: one, the bytes of the whole requantised sum.
     std::vector<int64_t> sumBytes;
     /// Sums by hops: slices of one number of pieces, N in a ring and the largest power of two that
-    /// is not above N in a butterfly. Empty: one slice of the balanced pieces of bytes[0].
+    /// is not above N in a butterfly. Piece p of a reduce-scatter is worker p's. Empty: one slice
+    /// of the balanced pieces of bytes[0].
     std::vector<HopSlice> slices;
     HopTimes hops; ///< sums by hops: device times between messages
     /// In-network, NVLS: Placement::parents of its tree, or its nodes, and the endpoint of its

@@ -30,7 +30,8 @@ double HierarchicalFlows(const CollectiveSpec& spec)
 double HopButterflyFlows(const HopPlan& plan)
 {
     const double core = 1 << plan.Levels();
-    return plan.Slices() * (2 * plan.Levels() * core + 2 * (plan.Workers() - core));
+    const double halves = plan.Scatters() ? 1 : 2;
+    return plan.Slices() * halves * (plan.Levels() * core + plan.Workers() - core);
 }
 
 /// `stages` is the number of stages on each level: halving, and doubling.
@@ -143,7 +144,10 @@ double EstimatedFlows(const CollectiveSpec& spec)
         return 2 * others;
     case CollectiveAlgorithm::HopRingAllReduce:
         return 2 * workers * others * HopPlan(spec).Slices();
+    case CollectiveAlgorithm::HopRingReduceScatter:
+        return workers * others * HopPlan(spec).Slices();
     case CollectiveAlgorithm::HopButterflyAllReduce:
+    case CollectiveAlgorithm::HopHalvingReduceScatter:
         return HopButterflyFlows(HopPlan(spec));
     case CollectiveAlgorithm::BlockSparse:
         return BlockSparseFlows(spec);

@@ -1,7 +1,8 @@
 // A sum by hops is an all-reduce whose workers decode what they receive, add their own values and
 // encode the sum for the next hop (compress/schemes/hops/hop_sum.h). A worker therefore computes
 // between its messages, and the next one waits for that. The second half forwards what the first
-// half has encoded.
+// half has encoded. A reduce-scatter has the first half alone: piece w goes round the ring from
+// worker w + 1 to worker w, and nobody encodes it afterwards.
 //
 // In a ring of N workers, worker w sends piece w - r in round r. N - 1 rounds reduce, and N - 1
 // gather. In a butterfly, let P be the largest power of two that is not above N. Workers P .. N - 1
@@ -28,7 +29,7 @@ struct HopStep
     int from = kNobody;
     int first = 0; ///< pieces that it sends, from `first` to before `last`
     int last = 0;
-    int added = 0;     ///< pieces that it receives and adds to: 0 where it only keeps them
+    int added = 0;     ///< pieces that it receives, adds to and encodes: 0 where it keeps them
     int addedFrom = 0; ///< the first of them
     int number = 0;    ///< number of the message that it sends, and of the one that it receives
 };
@@ -38,7 +39,8 @@ class HopPlan
 {
   public:
     explicit HopPlan(const CollectiveSpec& spec)
-        : m_ring(spec.algorithm == CollectiveAlgorithm::HopRingAllReduce),
+        : m_ring(IsRing(spec.algorithm)),
+          m_scatters(CanCarry(spec.algorithm, Payload::HopScatter)),
           m_workers(static_cast<int>(spec.bytes.size())),
           m_pieces(PiecesOf(spec.algorithm, m_workers)),
           m_slices(spec.slices)
@@ -62,7 +64,13 @@ class HopPlan
         {
             pieces *= 2;
         }
-        return algorithm == CollectiveAlgorithm::HopRingAllReduce ? workers : pieces;
+        return IsRing(algorithm) ? workers : pieces;
+    }
+
+    static bool IsRing(CollectiveAlgorithm algorithm)
+    {
+        return algorithm == CollectiveAlgorithm::HopRingAllReduce ||
+               algorithm == CollectiveAlgorithm::HopRingReduceScatter;
     }
 
     /// True where a worker sends to the same one in all steps.
@@ -94,7 +102,17 @@ class HopPlan
     /// Returns the number of steps of any worker; a step in which it does nothing ends at once.
     int Steps() const
     {
+        if (m_scatters)
+        {
+            return m_ring ? m_workers - 1 : m_levels + 1;
+        }
         return m_ring ? 2 * (m_workers - 1) : 2 * m_levels + 2;
+    }
+
+    /// True where the sum stays with the workers that end with a piece of it.
+    bool Scatters() const
+    {
+        return m_scatters;
     }
 
     HopStep StepOf(int worker, int step) const
@@ -136,10 +154,11 @@ class HopPlan
         HopStep step;
         step.to = (worker + 1) % m_workers;
         step.from = (worker + m_workers - 1) % m_workers;
-        step.first = piece(worker - round);
+        const int start = worker - (m_scatters ? 1 : 0); // the piece that the worker sends first
+        step.first = piece(start - round);
         step.last = step.first + 1;
-        step.added = round < m_workers - 1 ? 1 : 0;
-        step.addedFrom = piece(worker - 1 - round);
+        step.added = round < m_workers - (m_scatters ? 2 : 1) ? 1 : 0;
+        step.addedFrom = piece(start - 1 - round);
         step.number = round;
         return step;
     }
@@ -177,12 +196,13 @@ class HopPlan
         const bool sendsUpper = halving == lower;
         step.first = sendsUpper ? middle : begin;
         step.last = step.first + size / 2;
-        step.added = halving ? size / 2 : 0;
+        step.added = halving && !(m_scatters && stage == m_levels) ? size / 2 : 0;
         step.addedFrom = lower ? begin : middle;
         return step;
     }
 
     bool m_ring;
+    bool m_scatters;
     int m_workers;
     int m_pieces;
     int m_levels = 0; ///< halvings of a butterfly

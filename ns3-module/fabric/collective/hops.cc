@@ -1,6 +1,6 @@
-// Sums by hops, along a ring or a butterfly. Slices follow one another on the same connections: a
-// worker sends the first messages of all of them, and then computes with what arrives, one message
-// after the other.
+// Sums by hops, along a ring or a butterfly, or the first half of them. Slices follow one another
+// on the same connections: a worker sends the first messages of all of them, and then computes with
+// what arrives, one message after the other.
 #include "algorithms.h"
 #include "hop-plan.h"
 

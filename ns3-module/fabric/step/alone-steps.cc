@@ -112,7 +112,7 @@ bool AreEqual(const std::vector<TimeNs>& times)
 /// Returns whether all workers of each stage compute equally long.
 bool ComputeAlike(const ShardedTraffic& step)
 {
-    bool alike = AreEqual(step.announce);
+    bool alike = AreEqual(step.agree) && AreEqual(step.announce);
     for (const ShardedStage& stage : step.stages)
     {
         alike = alike && AreEqual(stage.update);

@@ -88,6 +88,7 @@ class StageBuilder
                 break;
             }
         }
+        Agree();
         SumAll();
         m_reduced = m_operations.AddLast("tied", m_step.tied, m_reduced);
         if (!m_step.announcements.empty())
@@ -254,12 +255,33 @@ class StageBuilder
         }
     }
 
+    /// Lets the workers agree on what they send, and then reduces all units.
+    void Agree()
+    {
+        if (m_step.agreement.empty())
+        {
+            return;
+        }
+        const int measured = m_operations.AddSegment("agree", SegmentLabel::Encode, m_step.agree);
+        m_operations.Await(m_operations.AddLast("agreement", m_step.agreement, measured));
+        m_agreed = true;
+        for (int number : m_waiting)
+        {
+            Reduce(number, m_step.passes - 1);
+        }
+    }
+
     /// Reduces the gradients of a unit after the passes that reduce them.
     void Reduce(int number, int pass)
     {
         const ShardedUnit& unit = m_stage.units[number];
         if (unit.reduce.empty() || (!m_step.reducesEach && pass + 1 < m_step.passes))
         {
+            return;
+        }
+        if (!m_step.agreement.empty() && !m_agreed)
+        {
+            m_waiting.push_back(number);
             return;
         }
         if (m_step.oneReduction)
@@ -329,6 +351,8 @@ class StageBuilder
     int m_reduced = kNoOperation;     ///< the last reduction
     int m_summed = kNoOperation;      ///< the last sum over copies
     std::vector<Received> m_received; ///< units whose messages have not been summed
+    bool m_agreed = false;            ///< the workers have agreed on what they send
+    std::vector<int> m_waiting;       ///< units that are reduced after that
 };
 
 } // namespace

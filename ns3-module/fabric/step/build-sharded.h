@@ -48,6 +48,7 @@ struct ShardedPlan
 ///  * The reduction of a unit is issued when its last part of the backward pass has been computed.
 ///  * Gathers and reductions share a communicator, so that they run in the order of their issue;
 ///    sums over copies of the model have another one.
+///  * Where workers agree on what they send, all reductions of the last pass are issued after that.
 ///  * A worker sums the messages that it owns when their reduction has ended: before it packs the
 ///    next unit where one reduction is in flight, else after the backward pass.
 ///  * The collectives of a segment stand at equal distances in it, and the device waits for each.
@@ -88,6 +89,7 @@ void ForEachGroups(Traffic& traffic, const Use& use)
             }
         }
     }
+    use(traffic.agreement);
     use(traffic.tied);
     use(traffic.announcements);
 }

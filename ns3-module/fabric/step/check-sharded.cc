@@ -263,7 +263,12 @@ void CheckSharded(const StepTraffic& traffic)
             segments += static_cast<int64_t>(chunk.size());
         }
     }
+    CheckDurations(step.agree, traffic.workers / step.stages.size(), "", "agree");
     CheckDurations(step.announce, traffic.workers / step.stages.size(), "", "announce");
+    if (!step.agreement.empty() && step.reducesEach && step.passes > 1)
+    {
+        throw Error("sharded step: agreement", "reductions after each pass", "after the last one");
+    }
     CheckRange("sharded step: message", step.messageBytes, 0, INT64_MAX);
     CheckRange(
         "sharded step: passes", step.passes, 1, kMostSegments / std::max<int64_t>(1, segments));

@@ -113,6 +113,10 @@ struct ShardedTraffic
     /// The worker at a place in one stage sends so many bytes to that at the same place in the next
     /// stage after a forward pass, and gets as many back in the backward pass.
     int64_t messageBytes = 0;
+    /// Collectives that all reductions wait for, after the backward passes: workers agree on what
+    /// they send. Empty: they need not.
+    std::vector<CollectiveSpec> agreement;
+    std::vector<TimeNs> agree; ///< what the device does before them
     /// Collectives that the update of their members waits for, after the reductions: sums of what
     /// two stages hold (tied weights), and announcements. Workers in none take no part.
     std::vector<CollectiveSpec> tied;

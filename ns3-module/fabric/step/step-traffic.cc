@@ -266,6 +266,8 @@ void AppendSharded(std::string& text, const ShardedTraffic& step)
     {
         AppendStage(text, stage);
     }
+    AppendGroups(text, step.agreement);
+    AppendCanonical(text, step.agree);
     AppendGroups(text, step.tied);
     AppendGroups(text, step.announcements);
     AppendCanonical(text, step.announce);

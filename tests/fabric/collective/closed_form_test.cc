@@ -173,6 +173,27 @@ TEST(HopsTime, ComputingDelaysTheNextHop) {
   }
 }
 
+// In a reduce-scatter nobody encodes what the owner has: N - 2 times in a ring, log2 N - 1 times in
+// halving, of half of the bytes.
+TEST(HopsTime, OwnersComputeNothingAfterTheLastHop) {
+  const Star star(4, 1'000'000'000, Transport());
+  for (const bool ring : {true, false}) {
+    CollectiveSpec spec = EvenSpec(ring ? CollectiveAlgorithm::HopRingReduceScatter
+                                        : CollectiveAlgorithm::HopHalvingReduceScatter,
+                                   star, 250);
+    const TimeNs without = ClosedFormTime(spec, star.path, Transport());
+    spec.hops.launch = 5000;
+    spec.hops.pace = 2;
+    spec.hops.factors = {1, 1, 2, 1};
+    EXPECT_EQ(ClosedFormTime(spec, star.path, Transport()) - without,
+              2 * (ring ? 2 * 7000 : 5000 + 2 * 2000));
+    spec.hops.factors.clear();
+    const auto bound = static_cast<double>(ClosedFormTime(spec, star.path, Transport()));
+    EXPECT_LE(static_cast<double>(star.Run(spec).total), bound);
+    EXPECT_GE(static_cast<double>(star.Run(spec).total), 0.98 * bound);
+  }
+}
+
 TEST(HopsTime, SlicesOverlapTransferAndComputing) {
   const Star star(4, 1'000'000'000, Transport());
   CollectiveSpec spec = EvenSpec(CollectiveAlgorithm::HopRingAllReduce, star, 25'000);

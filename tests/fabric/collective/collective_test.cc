@@ -309,6 +309,32 @@ TEST(Hops, ButterflyHalvesFromFarToNearAndFoldsTheRest) {
   EXPECT_EQ(HopsOf(spec), expected);
 }
 
+// Piece w ends with worker w: worker 0 of a ring sends 2, 1; worker 1 sends 0, 2; worker 2 1, 0.
+TEST(Hops, ReduceScattersEndWithTheOwners) {
+  CollectiveSpec ring = AnySpec(CollectiveAlgorithm::HopRingReduceScatter, 3, 150);
+  ring.slices = {{{100, 50, 0}, {20, 20, 0}}};
+  EXPECT_EQ(
+      HopsOf(ring),
+      (std::map<std::pair<int, uint64_t>, int64_t>{
+          {{0, 0}, 0}, {{1, 0}, 120}, {{2, 0}, 70}, {{0, 1}, 70}, {{1, 1}, 0}, {{2, 1}, 120}}));
+  EXPECT_EQ(BytesSent(ring), (std::vector<int64_t>{70, 120, 190})) << "all but what they own";
+  CollectiveSpec halving = AnySpec(CollectiveAlgorithm::HopHalvingReduceScatter, 4, 150);
+  halving.slices = {{{80, 40, 20, 10}, {20, 20, 20, 20}}};
+  EXPECT_EQ(HopsOf(halving), (std::map<std::pair<int, uint64_t>, int64_t>{{{0, 1}, 50},
+                                                                          {{1, 1}, 50},
+                                                                          {{2, 1}, 140},
+                                                                          {{3, 1}, 140},
+                                                                          {{0, 2}, 60},
+                                                                          {{1, 2}, 100},
+                                                                          {{2, 2}, 30},
+                                                                          {{3, 2}, 40}}));
+  halving.bytes.assign(6, 150);
+  EXPECT_NE(MessageOf([&] {
+              CheckCollective(halving);
+            }).find("a power of two; hop-ring-reduce-scatter takes any number"),
+            std::string::npos);
+}
+
 TEST(Hops, RefuseOtherNumbersOfPieces) {
   CollectiveSpec spec = AnySpec(CollectiveAlgorithm::HopButterflyAllReduce, 5, 100);
   spec.slices = {{{1, 2, 3, 4, 5}, {0, 0, 0, 0, 0}}};

@@ -66,9 +66,9 @@ inline StepTiming TimeAlone(const CollectiveSpec& spec, EngineFactory engine,
 }
 
 inline bool MayDiffer(CollectiveAlgorithm algorithm) {
-  const bool summed = CanCarry(algorithm, Payload::Sum) ||
-                      CanCarry(algorithm, Payload::ScatteredSum) ||
-                      CanCarry(algorithm, Payload::HopSum);
+  const bool summed =
+      CanCarry(algorithm, Payload::Sum) || CanCarry(algorithm, Payload::ScatteredSum) ||
+      CanCarry(algorithm, Payload::HopSum) || CanCarry(algorithm, Payload::HopScatter);
   return !summed || CanCarry(algorithm, Payload::Concat);
 }
 

@@ -284,6 +284,8 @@ TEST(Pipeline, CanonicalTextSeesEveryField) {
   EXPECT_TRUE(is_new([](Step& s, Stage&) { s.messageBytes = 1; }));
   EXPECT_TRUE(is_new([](Step& s, Stage&) { s.tied.pop_back(); }));
   EXPECT_TRUE(is_new([](Step& s, Stage&) { s.announcements.clear(); }));
+  EXPECT_TRUE(is_new([](Step& s, Stage&) { s.agree = {1}; }));
+  EXPECT_TRUE(is_new([](Step& s, Stage&) { s.agreement = s.announcements; }));
   EXPECT_TRUE(is_new([](Step& s, Stage&) { s.stages.pop_back(); }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.workers = {3, 2}; }));
   EXPECT_TRUE(is_new([](Step&, Stage& s) { s.chunks.push_back(s.chunks[0]); }));

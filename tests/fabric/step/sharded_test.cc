@@ -137,6 +137,23 @@ TEST(ShardedStep, OfMessagesToOwners) {
             "forward(0) forward(1) backward(1) pack(1) encode(1) first(1) RS(1) wait(1) sum(1) "
             "AR(1) backward(0) pack(0) encode(0) RS(0) wait(0) sum(0) AR(0) announce "
             "announcement update ");
+  // All messages wait for an agreement, which follows the backward pass.
+  step.reductionsBlock = false;
+  step.oneReduction = true;
+  step.agreement = {Timed(CollectiveAlgorithm::RingAllReduce, 9)};
+  step.agree = {4};
+  EXPECT_EQ(names(),
+            "forward(0) forward(1) backward(1) backward(0) agree agreement pack(1) encode(1) "
+            "first(1) RS(1) sum(1) AR(1) pack(0) encode(0) RS(0) sum(0) AR(0) announce "
+            "announcement update ");
+  EXPECT_EQ(Time(traffic).total, 2 * (kForward + kBackward) + 4 + 9 + 40 + 5 + 200 + 60 + 40 + 200 +
+                                     60 + std::max(30, 3 + 7) + kUpdate);
+  step.passes = 2;
+  EXPECT_NE(MessageOf([&] { BuildSharded(traffic); }).find("after the last one"),
+            std::string::npos);
+  step.reducesEach = false;
+  EXPECT_EQ(Time(traffic).total, 4 * (kForward + kBackward) + 4 + 9 + 40 + 5 + 200 + 60 + 40 + 200 +
+                                     60 + std::max(30, 3 + 7) + kUpdate);
 }
 
 // Gathers that take longer than the device computes follow each other, and shorter ones hide.

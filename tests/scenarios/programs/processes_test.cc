@@ -135,9 +135,11 @@ TEST_F(ProcessesTest, ShardedTrainingsGiveEqualFiles) {
       << "methods:\n"
          "  weights: {scheme: dense, weights: 'int:bits=4'}\n"
          "  deltas: {scheme: topk, weights: 'delta:int:bits=4'}\n"
-         "  nodes: {scheme: 'int:node=2,memory=loco', parameter: 4}\n";
+         "  nodes: {scheme: 'int:node=2,memory=loco', parameter: 4}\n"
+         "  ring: {scheme: 'qsgd:reduction=ring,feedback=first'}\n";
   ExpectEqual("--scenario=" + Out("methods.yaml") +
-                  " --sharding=zero1 --policies=weights,deltas,nodes,sidco,topk:select=unit,lgreco",
+                  " --sharding=zero1 --policies=weights,deltas,nodes,sidco,topk:select=unit,lgreco,"
+                  "ring,gravac",
               {2});
 }
 

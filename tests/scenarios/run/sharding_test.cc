@@ -254,6 +254,13 @@ TEST(Sharding, SendsEachOwnerItsPartOfMessages) {
     };
     EXPECT_NEAR(nic(sharding, "topk@1%"), gathers(8) + counted("topk", 0.01, 8, rows), 1) << rows;
     EXPECT_NEAR(nic(sharding, "qsgd@4"), gathers(8) + counted("qsgd", 4, 8, rows), 1) << rows;
+    // Each slice leaves every worker but its owner once in a ring, too.
+    const double hops = gathers(8) + counted("mx", 0, 8, rows);
+    EXPECT_NEAR(nic(sharding, "mx:reduction=ring"), hops, 1) << rows;
+    // Halves are one message with one header.
+    const double halves = nic(sharding, "mx:reduction=butterfly");
+    EXPECT_LT(halves, hops);
+    EXPECT_GE(halves, hops - 4.0 * 20 * static_cast<double>(gpt.layers.size()));
   }
   // Sums over two copies are dense, of a fourth of the model each.
   double shard = 0;
@@ -262,6 +269,38 @@ TEST(Sharding, SendsEachOwnerItsPartOfMessages) {
   }
   EXPECT_NEAR(nic("hsdp:4", "topk@1%") - nic("hsdp:4", "dense"),
               counted("topk", 0.01, 4, true) - 4 * 3 * shard, 1);
+  // A fourth of the embeddings is longer than 8 MiB, and travels in two messages with headers.
+  EXPECT_NEAR(nic("hsdp:4", "mx:reduction=ring") - nic("hsdp:4", "dense"),
+              counted("mx", 0, 4, true) + 3 * 20 - 4 * 3 * shard, 1);
+}
+
+// On free links a sum by hops takes what workers compute between its messages, which other methods
+// do not wait for.
+TEST(Sharding, HopsComputeBetweenMessages) {
+  const auto step = [](const std::string& policy, const std::string& times) {
+    Scenario scenario = ShapeOn("gpt2-small", 8, "fsdp");
+    scenario.policies = {policy};
+    scenario.bandwidth = "900000Gbps";
+    scenario.delay = "0ns";
+    scenario.fidelity = "flow";
+    scenario.connections = "cold";
+    SetOption(scenario, "clock.collectives", times);
+    return TimeOneStep(scenario);
+  };
+  const auto busy = [](const analysis::StepRow& row) {
+    return *row.reduce_seconds + row.hidden_seconds.value_or(0);
+  };
+  const analysis::StepRow ring = step("mx:reduction=ring", "together");
+  const analysis::StepRow halving = step("mx:reduction=butterfly", "together");
+  const analysis::StepRow direct = step("mx", "together");
+  EXPECT_GT(busy(ring), 3 * busy(direct));
+  EXPECT_GT(busy(halving), 2 * busy(direct));
+  // Six hops of an eighth of the values, or hops of a half and a quarter of them: equal, but for
+  // what each launch takes.
+  EXPECT_NEAR(busy(halving) / busy(ring), 1, 0.2);
+  EXPECT_LT(ring.encode_seconds, 0.5 * direct.encode_seconds) << "an eighth of the values";
+  EXPECT_LT(ring.decode_seconds, 0.5 * direct.decode_seconds) << "one message of eight";
+  EXPECT_NEAR(step("mx:reduction=ring", "alone").step_seconds / ring.step_seconds, 1, 0.002);
 }
 
 // ZeRO++, SDP4Bit and LoCo by name have the nodes of the network.
@@ -332,7 +371,7 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
            {"training.test_limit", "40"},
            {"compression.policies",
             "dense,topk@100%,topk,topk:select=unit,legacy-both,lgreco,accordion,sidco,dgc,weights,"
-            "both"},
+            "both,mx:reduction=ring,qsgd:reduction=butterfly"},
            {"run.pictures", "off"},
            {"run.record", "on"},
            {"network.fidelity", "flow"},
@@ -361,7 +400,7 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
     EXPECT_GE(row.decode_seconds, 0);
     EXPECT_GT(*row.reduce_seconds + row.hidden_seconds.value_or(0), 0) << row.policy;
   }
-  ASSERT_EQ(losses.size(), 11U);
+  ASSERT_EQ(losses.size(), 13U);
   EXPECT_NE(losses["weights"], losses["dense"]);
   EXPECT_LT(bytes["weights"].back(), bytes["topk"].back()) << "4 bits of two payloads in three";
   EXPECT_EQ(losses["topk@100%"], losses["dense"]);
@@ -401,6 +440,55 @@ TEST(Sharding, TrainsWithMessagesToOwners) {
   fs::remove_all(folder);
 }
 
+// GraVAC's workers agree on what they send when the backward pass has ended, and no message hides
+// behind it.
+TEST(Sharding, AgreementsDelayAllMessages) {
+  const fs::path folder = fs::path(::testing::TempDir()) / ("agreed-" + std::to_string(getpid()));
+  for (const char* sharding : {"zero1", "fsdp"}) {
+    fs::remove_all(folder);
+    Scenario scenario;
+    Method& whole = scenario.methods["whole"];
+    whole.name = "whole";
+    whole.policy = "gravac:eps=1";
+    for (const auto& [key, value] : std::map<std::string, std::string>{
+             {"training.workers", "4"},
+             {"training.batch", "4"},
+             {"training.steps", "4"},
+             {"training.evaluate_every", "4"},
+             {"training.train_limit", "200"},
+             {"training.test_limit", "40"},
+             {"training.warmup_steps", "0"},
+             {"compression.policies", "topk,gravac,whole"},
+             {"run.pictures", "off"},
+             {"network.fidelity", "flow"},
+             {"network.topology", "star"},
+             {"clock.units", "100kB"},
+             {"clock.sharding", sharding},
+             {"clock.rules", "fsdp2"},
+         }) {
+      SetOption(scenario, key, value);
+    }
+    scenario.out = folder.string();
+    RunComparison(scenario, "legacy-scenario", "test", never);
+    std::map<std::string, double> hidden, bytes;
+    for (const analysis::StepRow& row : analysis::ReadRunDirectory(folder).steps) {
+      hidden[row.policy] += row.hidden_seconds.value_or(0);
+      bytes[row.policy] = row.nic_bytes;
+      EXPECT_NEAR(row.compute_seconds + row.encode_seconds + row.communication_seconds +
+                      row.decode_seconds + row.wait_seconds,
+                  row.step_seconds, 1e-12);
+    }
+    ASSERT_EQ(hidden.size(), 3U);
+    EXPECT_GT(hidden["topk"], hidden["gravac"]) << sharding;
+    if (sharding == std::string("zero1")) {
+      EXPECT_EQ(hidden["gravac"], 0);
+    }
+    // All is sent if all energy is to be kept.
+    EXPECT_GT(bytes["whole"], bytes["gravac"]);
+  }
+  fs::remove_all(folder);
+}
+
 TEST(Sharding, RefusesWhatHasNoMeaning) {
   const auto complaint = [](const std::string& sharding, const std::string& key,
                             const std::string& value) {
@@ -411,11 +499,10 @@ TEST(Sharding, RefusesWhatHasNoMeaning) {
       TimeOneStep(scenario);
     });
   };
-  for (const char* name : {"powersgd", "gravac", "topk-global"}) {
+  for (const auto& [name, reason] : {std::pair{"powersgd", "need the sums of whole units"},
+                                     {"dynamiq", "need more than the messages of a slice"},
+                                     {"topk-global", "layer with clock.sharding"}}) {
     const std::string message = complaint("zero1", "compression.policies", name);
-    const std::string reason = std::string(name) == "powersgd" ? "need the sums of whole units"
-                               : std::string(name) == "gravac" ? "an agreement within the step"
-                                                               : "layer with clock.sharding";
     EXPECT_NE(message.find(reason), std::string::npos) << message;
   }
   EXPECT_NE(complaint("fsdp", "compression.policies", "qsgd:select=unit")
