@@ -219,8 +219,8 @@ std::vector<std::pair<std::string, std::string>> OptionsOf(const Row& row, const
       {"clock.bucket", overlaps ? "25MiB" : kOneBucket},
       {"clock.sharding", sharding.sharding},
       {"clock.parallel",
-       fmt::format("tp={},cp={},ep={},pp={},sequence={},overlap={}", row.Part("tp"),
-                   row.Part("cp"), row.Part("ep"), row.Part("pp"), Switch(row, "sequence"),
+       fmt::format("tp={},cp={},ep={},pp={},sequence={},overlap={}", row.Part("tp"), row.Part("cp"),
+                   row.Part("ep"), row.Part("pp"), Switch(row, "sequence"),
                    row.Text("tensor_overlap") == "all" ? "all" : Switch(row, "tensor_overlap"))},
       {"clock.pipeline", row.Part("virtual_stages") > 1
                              ? fmt::format("interleaved:{}", row.Part("virtual_stages"))

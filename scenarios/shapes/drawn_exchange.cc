@@ -175,8 +175,8 @@ Probe DrawnExchange::MeasureNow(size_t unit) {
 UnitStep DrawnExchange::ContextOf(size_t unit, int sender) const {
   UnitStep context{
       .info = info_, .parameter = parameters_[unit], .candidates = {}, .estimate = estimate_};
-  context.info.active_workers.assign(
-      static_cast<size_t>(Sharing(unit, active_workers_.size())), sender);
+  context.info.active_workers.assign(static_cast<size_t>(Sharing(unit, active_workers_.size())),
+                                     sender);
   if (Measured(static_cast<int>(unit))) context.candidates = candidates_;
   return context;
 }
@@ -231,8 +231,7 @@ bool DrawnExchange::PlanUnit(size_t unit, Sent& sent) const {
 int DrawnExchange::SenderOf(size_t unit) {
   UnitStep context = ContextOf(unit, active_workers_.front());
   context.info.active_workers = active_workers_;
-  context.info.active_workers.resize(
-      static_cast<size_t>(Sharing(unit, active_workers_.size())));
+  context.info.active_workers.resize(static_cast<size_t>(Sharing(unit, active_workers_.size())));
   Exchange& exchange = ExchangeOf(unit);
   exchange.Begin(context);
   const std::optional<CollectiveCall> call = exchange.NextCall();

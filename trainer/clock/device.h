@@ -15,9 +15,9 @@ struct Device {
   int processors = 0;  // streaming multiprocessors or compute units
   // Peak rates of dense products by precision.
   std::map<Precision, double> product_flops_per_second;
-  double product_efficiency = 0;    // part of the peak that the best product reaches
-  double fp8_efficiency = 0;        // the same of products with inputs in FP8; 0: there are none
-  double scalar_efficiency = 0;     // the same of products in fp32, which matrix units do not make
+  double product_efficiency = 0;  // part of the peak that the best product reaches
+  double fp8_efficiency = 0;      // the same of products with inputs in FP8; 0: there are none
+  double scalar_efficiency = 0;   // the same of products in fp32, which matrix units do not make
   // The same of the forward pass of fused attention by kernels of 2023, 2024 and 2025.
   double attention_efficiency = 0;
   double attention_efficiency_2024 = 0;

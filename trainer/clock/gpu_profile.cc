@@ -24,7 +24,7 @@ bool Counts(const Json& result) {
 // Times has each kernel's seconds by number of elements.
 using Times = std::map<std::string, std::map<int64_t, double>>;
 
-Times ReadTimes(const Json& document, const std::string& where) {
+Times TimesOf(const Json& document, const std::string& where) {
   Times times;
   for (const Json& result : document.at("results")) {
     if (!Counts(result)) continue;
@@ -62,7 +62,7 @@ Profile GpuProfile(const std::string& json, const std::string& where, const Prof
     Profile profile = base;
     profile.name = name;
     std::string measured;
-    for (const auto& [kernel, seconds] : ReadTimes(document, where)) {
+    for (const auto& [kernel, seconds] : TimesOf(document, where)) {
       if (seconds.size() < 2) continue;
       if (!base.kernels.contains(kernel)) {
         throw Error(where + ": profile", kernel, "the kernels of profile '" + base.name + "'");

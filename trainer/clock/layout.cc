@@ -22,8 +22,8 @@ ParallelLayout ParseParallel(const std::string& text, const std::string& key) {
                         .context = settings.Int("cp", 1, 1, kMostRanks),
                         .expert = settings.Int("ep", 1, 1, kMostRanks)};
   layout.sequence = ParseSwitch(settings.Text("sequence", "on"), key + ": sequence");
-  layout.overlap = ParseChoice<SumOverlap>(settings.Text("overlap", "on"), key + ": overlap",
-                                           kSumOverlapTexts);
+  layout.overlap =
+      ParseChoice<SumOverlap>(settings.Text("overlap", "on"), key + ": overlap", kSumOverlapTexts);
   settings.RejectUnread();
   return layout;
 }

@@ -51,7 +51,8 @@ struct ParallelLayout {
   bool Divides() const { return tensor > 1 || pipeline > 1 || context > 1 || expert > 1; }
 };
 
-// Parses "none", or a list such as "tp=8,pp=4,cp=2,ep=8,sequence=off,overlap=off". Throws Error naming `key`.
+// Parses "none", or a list such as "tp=8,pp=4,cp=2,ep=8,sequence=off,overlap=off". Throws Error
+// naming `key`.
 ParallelLayout ParseParallel(const std::string& text, const std::string& key);
 
 // A StageOrder is the order in which stages compute, and how many chunks each of them has.

@@ -158,7 +158,7 @@ class SegmentSums {
     const auto [entry, added] = sums_.try_emplace({axis, bytes, kind, beside});
     fabric::TensorSums& sums = entry->second;
     sums.stream = stream;
-    if (beside > 0) sums.beside = TimesOf(beside, factors_);
+    if (beside > 0) sums.beside = SlowedTimes(beside, factors_);
     for (const std::vector<int>& group : Groups(axis)) {
       if (added) sums.sum.push_back(make(bytes, group));
     }

@@ -142,7 +142,7 @@ void AddTimes(std::span<const TimeNs> more, std::vector<TimeNs>& times) {
 
 }  // namespace
 
-std::vector<TimeNs> TimesOf(double seconds, std::span<const double> factors) {
+std::vector<TimeNs> SlowedTimes(double seconds, std::span<const double> factors) {
   if (factors.empty()) return {ToNs(seconds, 1)};
   std::vector<TimeNs> times;
   for (const double factor : factors) times.push_back(ToNs(seconds, factor));
@@ -240,10 +240,10 @@ void Clock::AddPasses(const StepWork& work, const Stage& stage) const {
       }
       // The host launches each operation once in the forward pass, and twice in the backward pass.
       const double launched = host * static_cast<double>(to - from);
-      segment.forward = TimesOf(std::max(forward, launched), stage.factors);
-      if (again > 0) segment.recompute = TimesOf(again, stage.factors);
-      segment.backward = TimesOf(std::max(backward, 2 * launched), stage.factors);
-      segment.weights = TimesOf(weights, stage.factors);
+      segment.forward = SlowedTimes(std::max(forward, launched), stage.factors);
+      if (again > 0) segment.recompute = SlowedTimes(again, stage.factors);
+      segment.backward = SlowedTimes(std::max(backward, 2 * launched), stage.factors);
+      segment.weights = SlowedTimes(weights, stage.factors);
     });
   }
   const double bytes = BytesOf(compute_.precision);
@@ -257,15 +257,15 @@ void Clock::AddPasses(const StepWork& work, const Stage& stage) const {
                   {kCopyKernel,
                    static_cast<int64_t>(static_cast<double>(elements) * bytes / kCopiedBytes), 1})
             : 0;
-    stage.traffic->units[u].unpack = TimesOf(copy, stage.factors);
-    stage.traffic->units[u].pack = TimesOf(copy, stage.factors);
+    stage.traffic->units[u].unpack = SlowedTimes(copy, stage.factors);
+    stage.traffic->units[u].pack = SlowedTimes(copy, stage.factors);
   }
   int64_t owned = 0;
   for (const bool experts : {false, true}) {
     const int shards = ShardsIn(sharding_, work.workers, experts);
     owned += (held[experts] + shards - 1) / shards;
   }
-  stage.traffic->update = TimesOf(UpdateSeconds(owned), stage.factors);
+  stage.traffic->update = SlowedTimes(UpdateSeconds(owned), stage.factors);
 }
 
 // Lets messages of weights travel in place of the weights. Owners encode them once a step, after
@@ -289,9 +289,9 @@ void Clock::AddWeights(const StepWork& work, const Stage& stage) const {
     }
     fabric::ShardedUnit& unit = stage.traffic->units[u];
     unit.gather = FromOwners(InData(sharding_.layout, transfers()), bytes, work.workers);
-    AddTimes(TimesOf(WorkSeconds(decode), stage.factors), unit.unpack);
+    AddTimes(SlowedTimes(WorkSeconds(decode), stage.factors), unit.unpack);
   }
-  AddTimes(TimesOf(encode, stage.factors), stage.traffic->update);
+  AddTimes(SlowedTimes(encode, stage.factors), stage.traffic->update);
 }
 
 // Adds the casts of dense sums to copies and update, by elements; what is cast back is a worker's
@@ -307,13 +307,13 @@ void Clock::AddCasts(const StepWork& work, const Stage& stage) const {
     const double share =
         static_cast<double>(stage.model.units[u].elements) / static_cast<double>(elements_);
     parts[stage.model.units[u].experts] += share;
-    AddTimes(TimesOf(encode * share, stage.factors), stage.traffic->units[u].pack);
+    AddTimes(SlowedTimes(encode * share, stage.factors), stage.traffic->units[u].pack);
   }
   double seconds = 0;
   for (const bool experts : {false, true}) {
     seconds += decode * parts[experts] / ShardsIn(sharding_, work.workers, experts);
   }
-  AddTimes(TimesOf(seconds, stage.factors), stage.traffic->update);
+  AddTimes(SlowedTimes(seconds, stage.factors), stage.traffic->update);
 }
 
 // Lets the messages of each unit's layers travel to their owners, in place of dense sums.
@@ -353,9 +353,9 @@ void Clock::AddMessages(const StepWork& work, const Stage& stage) const {
           HopSecondsOf(*hops, [&](const WorkList& hop) { return WorkSeconds(hop); });
       for (auto& spec : unit.reduce) spec.hops = HopTimesOf(*hops->hops, seconds, {});
     }
-    unit.encode = TimesOf(encode, stage.factors);
-    if (between > 0) unit.between = TimesOf(between, stage.factors);
-    unit.sum = TimesOf(sum, stage.factors);
+    unit.encode = SlowedTimes(encode, stage.factors);
+    if (between > 0) unit.between = SlowedTimes(between, stage.factors);
+    unit.sum = SlowedTimes(sum, stage.factors);
   }
 }
 
@@ -383,7 +383,7 @@ void Clock::AddAnnouncements(const StepWork& work, int ranks, std::span<const do
   const size_t stages = step.stages.size();
   const double slowest = factors.empty() ? 1 : *std::ranges::max_element(factors);
   const auto times = [&](double seconds, size_t count) {
-    return stages == 1 ? TimesOf(seconds, factors)
+    return stages == 1 ? SlowedTimes(seconds, factors)
                        : std::vector<TimeNs>(count, ToNs(seconds, slowest));
   };
   if (!step.agreement.empty()) step.agree = times(agree, 1);

@@ -30,7 +30,7 @@ std::vector<UnitOfModel> UnitsOfStage(const ShardingOptions& options, int worker
                                       std::vector<std::vector<int>>* unit_of = nullptr);
 
 // Returns the times of workers that are slowed down by `factors`; one for all where there are none.
-std::vector<TimeNs> TimesOf(double seconds, std::span<const double> factors);
+std::vector<TimeNs> SlowedTimes(double seconds, std::span<const double> factors);
 
 // Returns the options of collectives whose members are the same part of each model: those of a node
 // are fewer.

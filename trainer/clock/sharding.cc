@@ -259,11 +259,11 @@ ShardedModel CutModel(const ShardingOptions& options, int workers,
     throw Error("clock.units", "block", "auto, model or a size: the model has no repeated blocks");
   }
   const int64_t bytes = UnitBytes(options, workers, has_blocks);
-  std::vector<int> units = bytes == 0
-                               ? UnitsByBlock(operations, RulesFor(options) != ShardingRules::kZero)
-                               : UnitsByBytes(operations, layers, bytes,
-                                              options.layout.tensor > 1 &&
-                                                  options.layout.overlap != SumOverlap::kOff);
+  std::vector<int> units =
+      bytes == 0
+          ? UnitsByBlock(operations, RulesFor(options) != ShardingRules::kZero)
+          : UnitsByBytes(operations, layers, bytes,
+                         options.layout.tensor > 1 && options.layout.overlap != SumOverlap::kOff);
   for (size_t i = 0; i < units.size(); ++i) {
     const bool apart = options.layout.expert > 1 && operations[i].experts > 0;
     units[i] = 2 * units[i] + (apart ? 1 : 0);

@@ -216,11 +216,15 @@ StepTraffic Everything() {
     };
     stage.units[0].gather = among(CollectiveAlgorithm::RingAllGather, 4000);
     stage.units[0].reduce = among(CollectiveAlgorithm::RingReduceScatter, 8000);
-    stage.chunks[0][0].sums = {{among(CollectiveAlgorithm::RingAllReduce, 200), 2, 0, 2},
-                               {among(CollectiveAlgorithm::RingAllGather, 200), 0, 0, 2,
-                                ShardedStream::Tensor, {20}},
-                               {among(CollectiveAlgorithm::RingReduceScatter, 400), 1, 0, 1,
-                                ShardedStream::Tensor, {110}}};
+    stage.chunks[0][0].sums = {
+        {among(CollectiveAlgorithm::RingAllReduce, 200), 2, 0, 2},
+        {among(CollectiveAlgorithm::RingAllGather, 200), 0, 0, 2, ShardedStream::Tensor, {20}},
+        {among(CollectiveAlgorithm::RingReduceScatter, 400),
+         1,
+         0,
+         1,
+         ShardedStream::Tensor,
+         {110}}};
     stage.update = {50};
   }
   step.tied = {Spec(CollectiveAlgorithm::RingAllReduce, {600, 600}, {0, 2}),

@@ -178,8 +178,8 @@ TEST(ExpertParallelism, ShardsExpertsAmongFewerRanks) {
   EXPECT_NEAR(row.nic_bytes, bytes, 1e-4 * bytes);
 }
 
-// Returns the bytes that a rank sends in dense reductions among `workers` ranks, and of experts among
-// those that have the same ones.
+// Returns the bytes that a rank sends in dense reductions among `workers` ranks, and of experts
+// among those that have the same ones.
 double Reduced(double workers, double ranks, double others, double experts) {
   return kFp32 * (Ring(workers) * others + Ring(workers / ranks) * experts / ranks);
 }
@@ -199,7 +199,7 @@ TEST(ExpertParallelism, MessagesGoToTheOwnersOfEachExpert) {
       const double dense = Reduced(shards, ranks, kAll - kOfExperts, kOfExperts);
       parts[ranks] = 1 - (bytes("dense") - bytes("topk")) / dense;
     }
-    EXPECT_NEAR(parts[1], 0.02, 0.001) << sharding << ": 1 % of 8 bytes";
+    EXPECT_NEAR(parts[1], 0.018, 0.001) << sharding << ": 1 %, with short positions";
     EXPECT_NEAR(parts[2], parts[1], 0.001) << sharding;
     EXPECT_NEAR(parts[4], parts[1], 0.001) << sharding;
   }
@@ -224,13 +224,18 @@ TEST(ExpertParallelism, TakesMessagesOfAnyLengths) {
                    {"compression.policies", method}})
         .nic_bytes;
   };
-  for (const auto& [method, expected] : {std::pair{"threshold", 0.02}, {"loco", 0.125}}) {
-    for (const int ranks : {1, 2, 4}) {
-      const double dense = Reduced(16, ranks, others, experts);
-      const double part = 1 - (bytes(ranks, "dense") - bytes(ranks, method)) / dense;
-      EXPECT_GT(part, 0.5 * expected) << method << " " << ranks;
-      EXPECT_LT(part, 2 * expected) << method << " " << ranks;
-    }
+  const auto part = [&](int ranks, const char* method) {
+    const double dense = Reduced(16, ranks, others, experts);
+    return 1 - (bytes(ranks, "dense") - bytes(ranks, method)) / dense;
+  };
+  const double whole = part(1, "dgc");
+  EXPECT_GT(whole, 0.003);
+  for (const int ranks : {2, 4}) EXPECT_NEAR(part(ranks, "dgc"), whole, 0.2 * whole);
+  // Of four workers in each of four nodes two have the same experts with ep=2: messages of 4 bits
+  // inside, and across. With ep=4 there is nothing to sum inside.
+  for (const int ranks : {1, 2, 4}) {
+    EXPECT_GT(part(ranks, "loco"), 0.1) << ranks;
+    EXPECT_LT(part(ranks, "loco"), 0.2) << ranks;
   }
   std::filesystem::remove(path);
 }
