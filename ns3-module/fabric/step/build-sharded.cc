@@ -134,9 +134,12 @@ class StageBuilder
                 sums.end(), m_operations.Folded() ? std::min(one.*count, 1) : one.*count, &one);
         }
         const int parts = m_operations.Folded() ? 1 : std::max(1, static_cast<int>(sums.size()));
+        const auto add = [&](const std::vector<TimeNs>& time) {
+            m_operations.AddSegment({name, segment.unit}, label, time);
+        };
         for (int part = 0; part < parts; ++part)
         {
-            m_operations.AddSegment({name, segment.unit}, label, PartOf(duration, part, parts));
+            parts == 1 ? add(duration) : add(PartOf(duration, part, parts));
             if (!m_operations.Folded() && !sums.empty())
             {
                 AddTensorSum(segment, *sums[part], 1, m_operations.Computed());
