@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "base/programs/progress_line.h"
-#include "ns3-module/fabric/collective/last-collective.h"
 #include "ns3-module/fabric/roce/roce-settings.h"
+#include "ns3-module/fabric/step/last-collective.h"
 
 namespace legacy {
 namespace {

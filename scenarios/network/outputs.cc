@@ -123,17 +123,18 @@ std::string FlowsCsv(const PreparedExperiment& prepared,
       const TimeNs time = recorded.end - recorded.start;
       const TimeNs ideal = IdealTime(
           {flow.source, flow.destination, flow.bytes, recorded.start, flow.lane}, network);
-      std::vector<std::string> fields = {NameOf(m.fidelity),
-                                         std::to_string(m.repetition),
-                                         NodeName(network, flow.source),
-                                         NodeName(network, flow.destination),
-                                         std::to_string(flow.bytes),
-                                         std::to_string(list ? flow.tag : flow.tag >> fabric::kTagShift),
-                                         SecondsText(recorded.start),
-                                         SecondsText(recorded.end),
-                                         SecondsText(time),
-                                         SecondsText(ideal),
-                                         CsvNumber(ideal > 0 ? Share(time, ideal) : 1)};
+      std::vector<std::string> fields = {
+          NameOf(m.fidelity),
+          std::to_string(m.repetition),
+          NodeName(network, flow.source),
+          NodeName(network, flow.destination),
+          std::to_string(flow.bytes),
+          std::to_string(list ? flow.tag : flow.tag >> fabric::kTagShift),
+          SecondsText(recorded.start),
+          SecondsText(recorded.end),
+          SecondsText(time),
+          SecondsText(ideal),
+          CsvNumber(ideal > 0 ? Share(time, ideal) : 1)};
       if (roce) AddRoce(network.topology, recorded.roce, fields);
       text += CsvLine(fields);
     }

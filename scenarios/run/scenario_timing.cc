@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "ns3-module/fabric/collective/alpha-beta.h"
-#include "ns3-module/fabric/collective/last-collective.h"
+#include "ns3-module/fabric/step/last-collective.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/engines/engines.h"
 #include "scenarios/network/flow_recorder.h"

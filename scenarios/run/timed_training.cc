@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "ns3-module/fabric/collective/last-collective.h"
 #include "ns3-module/fabric/step/build-sharded.h"
+#include "ns3-module/fabric/step/last-collective.h"
 #include "scenarios/checkpoint/fields.h"
 #include "scenarios/network/roce/figures.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "compress/message.h"
-#include "ns3-module/fabric/collective/last-collective.h"
+#include "ns3-module/fabric/step/last-collective.h"
 
 namespace legacy {
 namespace {

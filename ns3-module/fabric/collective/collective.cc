@@ -4,12 +4,10 @@
 #include "base.h"
 #include "base/error.h"
 #include "base/nearest.h"
-#include "last-collective.h"
 #include "members.h"
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 
 namespace legacy::fabric
 {
@@ -302,42 +300,6 @@ std::optional<WakeOf> CollectiveOfWake(uint64_t token)
     }
     return WakeOf{static_cast<uint32_t>((token & ~kWakeBit) >> kWakeShift),
                   token & ((uint64_t{1} << kWakeShift) - 1)};
-}
-
-bool DifferInMembersAlone(const CollectiveSpec& a, const CollectiveSpec& b)
-{
-    const auto settings = [](const CollectiveSpec& spec)
-    {
-        return std::tie(spec.algorithm,
-                        spec.root,
-                        spec.pullBytes,
-                        spec.serve,
-                        spec.servers,
-                        spec.slots,
-                        spec.blockBytes,
-                        spec.group,
-                        spec.channels,
-                        spec.protocol,
-                        spec.gpus,
-                        spec.pace.inside,
-                        spec.pace.across,
-                        spec.firstAggregator,
-                        spec.order,
-                        spec.relays,
-                        spec.pieceBytes,
-                        spec.window,
-                        spec.hops.launch,
-                        spec.hops.pace);
-    };
-    const auto lists = [](const CollectiveSpec& spec)
-    {
-        return std::tie(
-            spec.bytes, spec.sumBytes, spec.parents, spec.pairBytes, spec.times, spec.hops.factors);
-    };
-    // Shards and slices are not compared: few collectives have them.
-    return settings(a) == settings(b) && a.members.size() == b.members.size() &&
-           lists(a) == lists(b) && a.shards.empty() && b.shards.empty() && a.slices.empty() &&
-           b.slices.empty();
 }
 
 std::vector<int64_t> Balanced(int64_t total, int parts)

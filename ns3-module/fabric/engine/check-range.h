@@ -27,8 +27,8 @@ inline void CheckRange(const std::string& what, int64_t value, int64_t least, in
 }
 
 /// The same of a part of `owner`: "ring-allreduce" and ": group".
-inline void CheckRange(
-    const std::string& owner, const char* part, int64_t value, int64_t least, int64_t most)
+inline void
+CheckRange(const std::string& owner, const char* part, int64_t value, int64_t least, int64_t most)
 {
     if (value < least || value > most)
     {

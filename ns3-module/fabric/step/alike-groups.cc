@@ -61,6 +61,10 @@ std::optional<Ways> WaysOf(const CollectiveGroups& groups, const EngineRequest& 
         {
             for (int to : nodes)
             {
+                if (from == to)
+                {
+                    continue;
+                }
                 const auto [entry, added] = ways.try_emplace({from, to});
                 if (!added)
                 {
@@ -139,9 +143,12 @@ FormOf(const CollectiveGroups& groups, const std::string& calls, const EngineReq
     }
     GroupsForm form{calls, MembersOf(groups), {}};
     std::vector<int> nodes;
+    for (int worker : form.workers)
+    {
+        nodes.push_back(network.placement->NodeOf(worker));
+    }
     for (const auto& [ends, way] : *ways)
     {
-        nodes.push_back(ends.first);
         form.links.insert(form.links.end(), way.begin(), way.end());
     }
     form.links = Sorted(std::move(form.links));

@@ -156,7 +156,7 @@ class StageBuilder
         {
             if (i < parts)
             {
-                m_operations.AddSegment(part, label, PartOf(rest, i, parts));
+                m_operations.AddSegment(part, label, parts == 1 ? rest : PartOf(rest, i, parts));
             }
             if (i == number)
             {

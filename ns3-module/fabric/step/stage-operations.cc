@@ -57,11 +57,8 @@ int StageOperations::AddSegment(const OperationName& name,
     segment.name = name.Text();
     segment.stream = static_cast<int>(ShardedStream::Compute);
     segment.label = label;
-    segment.duration = duration;
-    if (m_folded && duration.size() > 1)
-    {
-        segment.duration.resize(1); // they are equal
-    }
+    const size_t times = m_folded ? std::min<size_t>(1, duration.size()) : duration.size();
+    segment.duration.assign(duration.begin(), duration.begin() + times); // folded ones are equal
     segment.after = std::move(after);
     segment.after.insert(segment.after.end(), m_awaited.begin(), m_awaited.end());
     m_awaited.clear();

@@ -1,10 +1,12 @@
 // The canonical text of a step's traffic, and checks that it is complete.
 #include "check-traffic.h"
+#include "last-collective.h"
 #include "step.h"
 
 #include "base/error.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace legacy::fabric
 {
@@ -92,6 +94,42 @@ void AppendCanonical(std::string& text, const CollectiveSpec& spec)
         AppendCanonical(text, {-static_cast<int64_t>(spec.members.size())});
         AppendCanonical(text, {spec.members.begin(), spec.members.end()});
     }
+}
+
+bool DifferInMembersAlone(const CollectiveSpec& a, const CollectiveSpec& b)
+{
+    const auto settings = [](const CollectiveSpec& spec)
+    {
+        return std::tie(spec.algorithm,
+                        spec.root,
+                        spec.pullBytes,
+                        spec.serve,
+                        spec.servers,
+                        spec.slots,
+                        spec.blockBytes,
+                        spec.group,
+                        spec.channels,
+                        spec.protocol,
+                        spec.gpus,
+                        spec.pace.inside,
+                        spec.pace.across,
+                        spec.firstAggregator,
+                        spec.order,
+                        spec.relays,
+                        spec.pieceBytes,
+                        spec.window,
+                        spec.hops.launch,
+                        spec.hops.pace);
+    };
+    const auto lists = [](const CollectiveSpec& spec)
+    {
+        return std::tie(
+            spec.bytes, spec.sumBytes, spec.parents, spec.pairBytes, spec.times, spec.hops.factors);
+    };
+    // Shards and slices are not compared: few collectives have them.
+    return settings(a) == settings(b) && a.members.size() == b.members.size() &&
+           lists(a) == lists(b) && a.shards.empty() && b.shards.empty() && a.slices.empty() &&
+           b.slices.empty();
 }
 
 namespace

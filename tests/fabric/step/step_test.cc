@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "ns3-module/fabric/step/last-collective.h"
 #include "ns3-module/fabric/topology/builders.h"
 #include "tests/fabric/fabric_testing.h"
 
@@ -373,6 +374,27 @@ TEST(Step, CollectivesSlowTheBackwardPassThatTheyOverlap) {
   EXPECT_EQ(slowed.hidden, (std::vector<TimeNs>{4'150, 4'150})) << "the gather, and decoding";
   traffic.contention = -1;
   EXPECT_THROW(network.Time(traffic), Error);
+}
+
+TEST(LastCollective, SaysTheSameOfOtherMembersAlone) {
+  LastCollective<int> last;
+  int asked = 0;
+  const auto ask = [&](const CollectiveSpec& spec) {
+    return last.Of(spec, [&](const CollectiveSpec&) { return ++asked; });
+  };
+  CollectiveSpec spec;
+  spec.bytes = {100, 100};
+  spec.members = {0, 1};
+  EXPECT_EQ(ask(spec), 1);
+  spec.members = {2, 7};
+  EXPECT_EQ(ask(spec), 1);
+  spec.bytes = {101, 101};
+  EXPECT_EQ(ask(spec), 2);
+  spec.channels = 2;
+  EXPECT_EQ(ask(spec), 3);
+  spec.shards = {{1, 2}};  // not compared
+  EXPECT_EQ(ask(spec), 4);
+  EXPECT_EQ(ask(spec), 5);
 }
 
 }  // namespace

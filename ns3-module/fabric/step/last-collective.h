@@ -2,7 +2,7 @@
 // alone.
 #pragma once
 
-#include "collective.h"
+#include "fabric/collective/collective.h"
 
 namespace legacy::fabric
 {
