@@ -27,6 +27,19 @@ std::optional<HopOrder> HopOrderOf(Summing summing) {
   return std::nullopt;
 }
 
+WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter,
+                      const MemoryOptions& memory) {
+  CodecContext context;
+  context.parameter = parameter;
+  WorkList work;
+  if (memory.Decays()) AddWork(Work{"copy", values}, work);
+  AddWork(codec.EncodeWork(values, context), work);
+  if (memory.kind != MemoryKind::kNone) {
+    AddWork(codec.FeedbackWork(values, parameter, Feeding::kGradient), work);
+  }
+  return work;
+}
+
 CollectiveCall CodecStep::Lengths() const {
   CollectiveCall call;
   call.encode = EncodeWork();
@@ -83,8 +96,8 @@ WorkList CodecStep::EncodeWork() const {
   const int64_t count = codec.ElementsSent(unit.numel, parameter);
   WorkList work;
   if (const auto order = HopOrderOf(summing)) {
-    return FirstHopWork(codec, QuantisedPieces(codec, unit.numel, *order, workers), parameter,
-                        *order, workers, memory);
+    const auto pieces = QuantisedPieces(codec, unit.numel, *order, workers);
+    return FirstHopWork(codec, FirstHopSize(*order, workers, pieces), parameter, memory);
   }
   if (memory.Decays()) AddWork(Work{"copy", unit.numel}, work);
   // The residual is copied before, and the average written after.

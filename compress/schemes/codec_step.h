@@ -28,6 +28,10 @@ enum class Summing : uint8_t {
 // Returns the order of sums that are encoded again at every hop; nothing for others.
 std::optional<HopOrder> HopOrderOf(Summing summing);
 
+// Returns the work of encoding so many values before the first hop, with that of a worker's memory.
+WorkList FirstHopWork(const Codec& codec, int64_t values, double parameter,
+                      const MemoryOptions& memory);
+
 // A HopOwner says for whom the sum of a slice is that hops encode again: consecutive workers hold a
 // copy of the model together, `owners` of them, of which one owns the slice.
 struct HopOwner {

@@ -255,6 +255,11 @@ TEST(Doctor, ScalesEachPartOfADevicesTime) {
   EXPECT_EQ(scaled.buckets[1].calls[1].computeBefore, (std::vector<TimeNs>{20 + 200, 40}));
   EXPECT_EQ(scaled.buckets[1].decode, (std::vector<TimeNs>{200, 24}));
   EXPECT_EQ(ScaleDevices(traffic, encode, {{}, {}}).Canonical(), traffic.Canonical());
+  // What workers encode between the messages of a sum by hops is encoding, too.
+  traffic.buckets[0].calls[0].collective.hops.launch = 5;
+  EXPECT_EQ(
+      ScaleDevices(traffic, encode, {{.5, 2, 10}, {}}).buckets[0].calls[0].collective.hops.factors,
+      (std::vector<double>{2, 1}));
   const auto message = [&](const EncodeTimes& wrong) {
     return MessageOf([&] { ScaleDevices(traffic, wrong, {{}, {}}); });
   };

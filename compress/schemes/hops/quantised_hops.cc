@@ -75,21 +75,12 @@ Hops QuantisedHops(const Codec& codec, std::span<const HopRange> pieces, double 
                 std::move(work));
 }
 
-WorkList FirstHopWork(const Codec& codec, std::span<const HopRange> pieces, double parameter,
-                      HopOrder order, int workers, const MemoryOptions& memory) {
+int64_t FirstHopSize(HopOrder order, int workers, std::span<const HopRange> pieces) {
   int64_t most = 0;
   for (int w = 0; w < workers; ++w) {
     most = std::max(most, FirstHop(order, w, workers, pieces).size());
   }
-  CodecContext context;
-  context.parameter = parameter;
-  WorkList work;
-  if (memory.Decays()) AddWork(Work{"copy", most}, work);
-  AddWork(codec.EncodeWork(most, context), work);
-  if (memory.kind != MemoryKind::kNone) {
-    AddWork(codec.FeedbackWork(most, parameter, Feeding::kGradient), work);
-  }
-  return work;
+  return most;
 }
 
 WorkList GatheredWork(const Codec& codec, int64_t numel, double parameter, int pieces) {

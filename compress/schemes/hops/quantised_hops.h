@@ -8,7 +8,6 @@
 
 #include "compress/quantiser.h"
 #include "compress/schemes/hops/hop_sum.h"
-#include "compress/schemes/memory.h"
 
 namespace legacy {
 
@@ -41,10 +40,9 @@ std::vector<HopRange> QuantisedPieces(const Codec& codec, int64_t numel, HopOrde
 // Returns what travels of these.
 Hops QuantisedHops(const Codec& codec, std::span<const HopRange> pieces, double parameter,
                    HopOrder order, int workers, int64_t slice);
-// Return the work of encoding what a worker sends first, of which the largest counts, with that of
-// its memory; and the work of decoding so many pieces of `numel` values together.
-WorkList FirstHopWork(const Codec& codec, std::span<const HopRange> pieces, double parameter,
-                      HopOrder order, int workers, const MemoryOptions& memory);
+// Returns the number of values that a worker sends first, of which the largest counts.
+int64_t FirstHopSize(HopOrder order, int workers, std::span<const HopRange> pieces);
+// Returns the work of decoding so many pieces of `numel` values together.
 WorkList GatheredWork(const Codec& codec, int64_t numel, double parameter, int pieces);
 
 }  // namespace legacy

@@ -46,8 +46,8 @@ PlannedCall CallOf(const CodecScheme& scheme, const Cut& cut, const Unit& unit,
   call.owned->bytes.resize(static_cast<size_t>(cut.owners));
   call.hops = QuantisedHops(codec, ranges, parameter, order, cut.owners, scheme.options().slice);
   if (cut.owners > 1) {
-    call.encode =
-        FirstHopWork(codec, ranges, parameter, order, cut.owners, scheme.options().memory);
+    call.encode = FirstHopWork(codec, FirstHopSize(order, cut.owners, ranges), parameter,
+                               scheme.options().memory);
     call.decode = codec.DecodeWork(slices.front().numel, parameter);
   }
   AddWork(Work{"mean", slices.front().numel}, call.decode);
