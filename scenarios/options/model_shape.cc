@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <map>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/shipped.h"
 #include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
@@ -54,11 +54,7 @@ ModelShape ReadList(const std::string& text, const std::string& where) {
 }
 
 std::vector<fs::path> Folders() {
-  std::vector<fs::path> folders;
-  if (const char* folder = std::getenv("LEGACY_SHAPES")) folders.emplace_back(folder);
-  folders.emplace_back(LEGACY_SHAPES_SOURCE_DIR);
-  folders.emplace_back(LEGACY_SHAPES_INSTALL_DIR);
-  return folders;
+  return ShippedFolders("LEGACY_SHAPES", "shapes", LEGACY_SHAPES_SOURCE_DIR);
 }
 
 fs::path FindShape(const std::string& text) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/files/csv_file.h"
+#include "base/files/shipped.h"
 #include "trainer/clock/profile.h"
 
 namespace legacy {
@@ -284,10 +285,9 @@ std::vector<PublishedStep> ReadPublishedSteps(const std::string& path) {
 }
 
 std::string PublishedStepsPath() {
-  const fs::path source = fs::path(LEGACY_WHOLE_STEPS_SOURCE_DIR) / "published.csv";
-  return fs::is_regular_file(source)
-             ? source.string()
-             : (fs::path(LEGACY_WHOLE_STEPS_INSTALL_DIR) / "published.csv").string();
+  const std::vector<fs::path> folders =
+      ShippedFolders(nullptr, "whole_steps", LEGACY_WHOLE_STEPS_SOURCE_DIR);
+  return (folders.back() / "published.csv").string();
 }
 
 }  // namespace legacy

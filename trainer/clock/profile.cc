@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/files/json.h"
+#include "base/files/shipped.h"
 #include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
@@ -110,11 +111,7 @@ std::map<std::string, KernelRate> Derived(const Section& section) {
 }
 
 std::vector<fs::path> Folders() {
-  std::vector<fs::path> folders;
-  if (const char* folder = std::getenv("LEGACY_PROFILES")) folders.emplace_back(folder);
-  folders.emplace_back(LEGACY_PROFILES_SOURCE_DIR);
-  folders.emplace_back(LEGACY_PROFILES_INSTALL_DIR);
-  return folders;
+  return ShippedFolders("LEGACY_PROFILES", "profiles", LEGACY_PROFILES_SOURCE_DIR);
 }
 
 std::map<std::string, OperationRate> ReadOperations(const Section& root) {

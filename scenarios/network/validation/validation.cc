@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/files/shipped.h"
 #include "base/files/whole_file.h"
 #include "base/nearest.h"
 #include "base/parse.h"
@@ -56,11 +57,9 @@ std::vector<Section> Chosen(const std::vector<std::string>& names) {
   return chosen;
 }
 
-// Returns the folder of the CSV files that came with the toolkit: in its sources, or else where it
-// is installed.
+// Returns the folder of the CSV files that came with the toolkit.
 fs::path RecordedFolder() {
-  const fs::path source = LEGACY_VALIDATION_SOURCE_DIR;
-  return fs::is_directory(source) ? source : fs::path(LEGACY_VALIDATION_INSTALL_DIR);
+  return ShippedFolders(nullptr, "validation", LEGACY_VALIDATION_SOURCE_DIR).back();
 }
 
 fs::path CsvFolder(const ValidationOptions& options) {
