@@ -30,7 +30,8 @@ std::vector<fs::path> ShippedFolders(const char* variable, const std::string& na
   std::vector<fs::path> folders;
   const char* chosen = variable ? std::getenv(variable) : nullptr;
   if (chosen) folders.emplace_back(chosen);
-  const fs::path installed = Prefix() / LEGACY_DATA_DIR / name;
+  static const fs::path prefix = Prefix();
+  const fs::path installed = prefix / LEGACY_DATA_DIR / name;
   std::error_code failed;
   folders.push_back(fs::is_directory(installed, failed) ? installed : source);
   return folders;

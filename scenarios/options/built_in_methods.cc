@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <utility>
 
@@ -119,6 +120,25 @@ void AddAdaptive(Table& table) {
   table.Add("fft-theta", "fft", "theta");
 }
 
+// Returns the methods of plugins' codecs, and one for each policy that no row of the table has.
+std::vector<Method> MethodsOfPlugins() {
+  static const std::set<std::string> used = [] {
+    std::set<std::string> names;
+    for (const Method& method : BuiltInMethodTable()) {
+      names.insert(ParseStages(method.policy).front().name);
+    }
+    return names;
+  }();
+  std::vector<Method> methods;
+  for (const std::string& codec : AddedCodecs())
+    methods.push_back({.name = codec, .scheme = codec});
+  for (const PolicyRow& row : PolicyTable()) {
+    if (used.contains(row.info.name)) continue;
+    methods.push_back({.name = row.info.name, .policy = row.info.name});
+  }
+  return methods;
+}
+
 }  // namespace
 
 const std::vector<Method>& BuiltInMethodTable() {
@@ -134,21 +154,19 @@ const std::vector<Method>& BuiltInMethodTable() {
 }
 
 std::vector<Method> AllMethods() {
-  static const std::set<std::string> used = [] {
-    std::set<std::string> names;
-    for (const Method& method : BuiltInMethodTable()) {
-      names.insert(ParseStages(method.policy).front().name);
-    }
-    return names;
-  }();
   std::vector<Method> methods = BuiltInMethodTable();
-  for (const std::string& codec : AddedCodecs())
-    methods.push_back({.name = codec, .scheme = codec});
-  for (const PolicyRow& row : PolicyTable()) {
-    if (used.contains(row.info.name)) continue;
-    methods.push_back({.name = row.info.name, .policy = row.info.name});
-  }
+  std::ranges::move(MethodsOfPlugins(), std::back_inserter(methods));
   return methods;
+}
+
+std::optional<Method> BuiltInMethod(const std::string& name) {
+  const auto& table = BuiltInMethodTable();
+  if (const auto row = std::ranges::find(table, name, &Method::name); row != table.end()) {
+    return *row;
+  }
+  const std::vector<Method> others = MethodsOfPlugins();
+  const auto other = std::ranges::find(others, name, &Method::name);
+  return other == others.end() ? std::nullopt : std::optional(*other);
 }
 
 bool AsksForNodes(const Method& method) {

@@ -2,6 +2,8 @@
 // and a policy.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "scenarios/options/scenario.h"
@@ -13,6 +15,8 @@ const std::vector<Method>& BuiltInMethodTable();
 // Returns these, the methods of plugins' codecs, and one over Top-K for each policy that no
 // built-in method has, such as a plugin's.
 std::vector<Method> AllMethods();
+// Returns the one of them with that name, if there is one.
+std::optional<Method> BuiltInMethod(const std::string& name);
 
 // Returns true for methods that send something to the owners of weights or slices, which are there
 // with clock.sharding alone.

@@ -261,16 +261,11 @@ std::optional<Method> MethodOfScheme(const std::string& name) {
 Method MethodOf(const Scenario& scenario, const std::string& name) {
   const auto own = scenario.methods.find(name);
   if (own != scenario.methods.end()) return own->second;
-  for (const Method& method : BuiltInMethodTable()) {
-    if (method.name == name) return method;
-  }
-  std::vector<std::string> names;
-  for (const Method& method : AllMethods()) {
-    if (method.name == name) return method;
-    names.push_back(method.name);
-  }
-  for (const auto& entry : scenario.methods) names.push_back(entry.first);
+  if (const auto method = BuiltInMethod(name)) return *method;
   if (const auto method = MethodOfScheme(name)) return *method;
+  std::vector<std::string> names;
+  for (const Method& method : AllMethods()) names.push_back(method.name);
+  for (const auto& entry : scenario.methods) names.push_back(entry.first);
   if (const size_t colon = name.find(':'); colon != std::string::npos) {
     const std::string first = name.substr(0, colon);
     if (std::ranges::find(names, first) != names.end()) {

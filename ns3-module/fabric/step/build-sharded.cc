@@ -141,34 +141,43 @@ class StageBuilder
     {
         const bool folded = m_operations.Folded();
         std::vector<const TensorSums*> sums;
-        std::vector<TimeNs> rest = duration; // what is computed beside none
+        std::vector<TimeNs> rest = m_operations.OfRanks(duration); // what is computed beside none
         for (const TensorSums& one : segment.sums)
         {
             // Those that are timed alone follow the segment together.
             sums.insert(sums.end(), folded ? std::min(one.*count, 1) : one.*count, &one);
-            rest = Less(rest, Times(one.beside, one.*count));
+            if (!one.beside.empty())
+            {
+                rest = Less(rest, Times(m_operations.OfRanks(one.beside), one.*count));
+            }
         }
         const OperationName part{name, segment.unit};
-        const int number = static_cast<int>(sums.size());
-        const int parts = folded ? 1 : std::max(1, number);
-        int last = kNoOperation;
-        for (int i = 0; i < std::max(parts, number); ++i)
+        const auto add = [&](const TensorSums& one, int times, int after)
         {
-            if (i < parts)
+            const int added = AddTensorSum(segment.unit, one, times, after);
+            if (!one.beside.empty())
             {
-                m_operations.AddSegment(part, label, parts == 1 ? rest : PartOf(rest, i, parts));
+                m_operations.AddSegment(
+                    part, label, Times(m_operations.OfRanks(one.beside), times));
             }
-            if (i == number)
+            m_operations.Await(added);
+            return added;
+        };
+        if (folded || sums.empty())
+        {
+            m_operations.AddSegment(part, label, rest);
+            int last = kNoOperation;
+            for (const TensorSums* one : sums)
             {
-                return;
+                last = add(*one, one->*count, last);
             }
-            const int times = folded ? sums[i]->*count : 1;
-            last = AddTensorSum(segment.unit, *sums[i], times, folded ? last : kNoOperation);
-            if (!sums[i]->beside.empty())
-            {
-                m_operations.AddSegment(part, label, Times(sums[i]->beside, times));
-            }
-            m_operations.Await(last);
+            return;
+        }
+        const int parts = static_cast<int>(sums.size());
+        for (int i = 0; i < parts; ++i)
+        {
+            m_operations.AddSegment(part, label, PartOf(rest, i, parts));
+            add(*sums[i], 1, kNoOperation);
         }
     }
 

@@ -1,5 +1,5 @@
-// What is said of a collective holds for the next ones of a list, which differ in their members
-// alone.
+// Lists of collectives often have equal ones among other members. What is computed of one of them,
+// and does not depend on its members, is kept for the next.
 #pragma once
 
 #include "fabric/collective/collective.h"
@@ -10,18 +10,18 @@ namespace legacy::fabric
 /// Returns whether two collectives differ in nothing but who their members are.
 bool DifferInMembersAlone(const CollectiveSpec& a, const CollectiveSpec& b);
 
-/// A LastCollective remembers what was said of the last collective.
+/// A LastCollective keeps the value that was computed of the last collective.
 template <typename Value>
 class LastCollective
 {
   public:
-    /// Returns what `say` says of a collective, whose members it does not read.
-    template <typename Say>
-    const Value& Of(const CollectiveSpec& spec, const Say& say)
+    /// Returns what `compute` returns for a collective, whose members it does not read.
+    template <typename Compute>
+    const Value& Of(const CollectiveSpec& spec, const Compute& compute)
     {
         if (m_spec.bytes.empty() || !DifferInMembersAlone(m_spec, spec))
         {
-            m_value = say(spec);
+            m_value = compute(spec);
             m_spec = spec;
         }
         return m_value;

@@ -57,8 +57,7 @@ int StageOperations::AddSegment(const OperationName& name,
     segment.name = name.Text();
     segment.stream = static_cast<int>(ShardedStream::Compute);
     segment.label = label;
-    const size_t times = m_folded ? std::min<size_t>(1, duration.size()) : duration.size();
-    segment.duration.assign(duration.begin(), duration.begin() + times); // folded ones are equal
+    segment.duration = OfRanks(duration);
     segment.after = std::move(after);
     segment.after.insert(segment.after.end(), m_awaited.begin(), m_awaited.end());
     m_awaited.clear();

@@ -3,6 +3,7 @@
 
 #include "build-sharded.h"
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -80,6 +81,13 @@ class StageOperations
     int Computed() const
     {
         return m_computed;
+    }
+
+    /// Returns the times of those ranks that the plan has: in a folded one, of one for all.
+    std::vector<TimeNs> OfRanks(const std::vector<TimeNs>& times) const
+    {
+        const size_t ranks = m_folded ? std::min<size_t>(1, times.size()) : times.size();
+        return {times.begin(), times.begin() + static_cast<std::ptrdiff_t>(ranks)};
     }
 
     bool Folded() const

@@ -124,21 +124,24 @@ StepTiming StepSimulator::Run(Engine& engine,
     {
         engine.SubmitBackground(*background, start);
     }
+    const auto run = [&](FlowGraph& graph)
+    {
+        engine.Submit(graph, start);
+        RunToEnd(engine);
+    };
     StepTiming timing;
     if (watch && traffic.sharded)
     {
         // Another process may run a StepGraph, and returns no times of operations.
         PlanGraph graph(BuildSharded(traffic));
-        engine.Submit(graph, start);
-        RunToEnd(engine);
+        run(graph);
         timing = ShardedTimingOf(graph.Plan(), graph.Times());
         watch(graph.Plan(), graph.Times());
     }
     else
     {
         StepGraph graph(traffic);
-        engine.Submit(graph, start);
-        RunToEnd(engine);
+        run(graph);
         timing = graph.Timing();
     }
     timing.counters = Difference(engine.Counters(), countersBefore);
